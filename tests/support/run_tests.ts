@@ -2,8 +2,9 @@
  * Runs the tests: `deno task test [--row <text>] [arguments of deno test]`. Starts one PostgreSQL server
  * and makes one empty PGlite directory for all test files. Removes both at the end.
  *
- * The last line of the output is `N passed, N failed`; it counts a step of a test like a test. `--row`
- * runs only the rows of table suites whose name contains the text; a run without such a row fails.
+ * The last line of the output is `N passed, N failed`; a step of a test is counted like a test.
+ * `--row` runs only the rows of table suites whose name contains the text; a run without such a row
+ * fails.
  *
  * A server that already runs is used instead if `SVC_TEST_URI` names it with a superuser. The databases
  * of tests are dropped from it, but the roles of fixtures stay. `SVC_TEST_POSTGRES_BIN` chooses another

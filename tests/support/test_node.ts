@@ -1,5 +1,5 @@
 /** Runs the tests of the process against the npm package on Node: `deno task test:node [program]`.
- * `program` is another Node than that of the path. Arguments after it go to the task `test`.
+ * `program` is a Node other than the one in the path. Arguments after it go to the task `test`.
  * @module */
 import { installPackage } from "./runner/node_package.ts";
 import { programVariable } from "./server/program_command.ts";

@@ -1,15 +1,15 @@
-/** Hands bytes over in pieces of any length, as they come over a network. @module */
+/** Hands bytes over in chunks of any length, as they come over a network. @module */
 
-/** What takes pieces and gives bytes for them. */
+/** A decoder that takes chunks and returns bytes. */
 export interface PieceDecoder {
   write(piece: Uint8Array): Uint8Array;
   end(): Uint8Array;
 }
 
-/** Lengths of pieces that cut whatever can be cut, and the whole in one. */
+/** Lengths of chunks that cut at every position, and the whole in one. */
 export const pieceLengths = [1, 2, 3, 7, Infinity] as const;
 
-/** Cuts bytes into pieces of one length. */
+/** Cuts bytes into chunks of one length. */
 export function* piecesOf(bytes: Uint8Array, length: number): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += length) {
     // A copy: nothing may be looked at before its time.
@@ -17,7 +17,7 @@ export function* piecesOf(bytes: Uint8Array, length: number): Generator<Uint8Arr
   }
 }
 
-/** Decodes bytes in pieces of one length. */
+/** Decodes bytes in chunks of one length. */
 export function decodeInPieces(
   decoder: PieceDecoder,
   bytes: Uint8Array,

@@ -41,7 +41,7 @@ export interface KeepAliveOptions {
   readonly clients: number;
   /** Path and query of the requests. */
   readonly target: string;
-  /** Whether each request has a connection of its own. */
+  /** Whether each request has a separate connection. */
   readonly reconnect?: boolean;
 }
 

@@ -44,7 +44,8 @@ export class LiveStream implements AsyncDisposable {
     this.#reading = this.#read();
   }
 
-  /** Resolves when the condition holds, which is asked behind each `up-to-date`. Rejects at the end of the stream. */
+  /** Resolves when the condition holds, which is tested after each `up-to-date`. Rejects at the end
+   * of the stream. */
   async until(isDone: (stream: LiveStream) => boolean): Promise<void> {
     while (!isDone(this)) {
       if (this.isEnded) throw new Error("the stream has ended");

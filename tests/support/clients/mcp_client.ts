@@ -4,10 +4,10 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { linesOf } from "../handler/rows.ts";
 import { type Claims, signToken } from "../handler/token.ts";
 
-/** The revision that a client speaks: that of 2026, or those of 2025. */
+/** The revision that a client speaks: the revision of 2026, or the revisions of 2025. */
 export type Era = "auto" | "legacy";
 
-/** What a client has beside its address. */
+/** Options of a client in addition to its address. */
 export interface ClientParts {
   /** `auto` unless told. */
   readonly era?: Era;

@@ -1,4 +1,4 @@
-/** A client that sends bytes at its own pace, as attackers do. @module */
+/** A client that sends bytes at a chosen pace, as attackers do. @module */
 import { delay } from "../timing/delay.ts";
 
 const encoder = new TextEncoder();

@@ -1,11 +1,11 @@
-/** Waits until sessions of the test's own database wait for locks. Other tests use the same server,
- * and their locks do not count. @module */
+/** Waits until sessions of the test's database wait for locks. Other tests use the same server, and
+ * their locks do not count. @module */
 import { eventually } from "../timing/eventually.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 
 /**
- * A lock on a row names no database, so that a session is known by the locks that it holds. They are
- * read anew in an open transaction too, unlike `pg_stat_activity`.
+ * A lock on a row names no database, so that a session is known by the locks that it holds. They
+ * are read again even in an open transaction, unlike `pg_stat_activity`.
  */
 const blocked = `
   select count(distinct pid)::int as sessions from pg_locks

@@ -1,7 +1,7 @@
 /** A TCP proxy that counts what passes. @module */
 import { startTcpProxy } from "./tcp_proxy.ts";
 
-/** Pieces of data as they were read from either side. */
+/** Chunks of data as they were read from either side. */
 export interface PassedPieces {
   readonly toServer: number;
   readonly fromServer: number;
@@ -10,7 +10,7 @@ export interface PassedPieces {
 /** A proxy on a free local port. */
 export interface CountingProxy extends AsyncDisposable {
   readonly port: number;
-  /** Pieces that passed since the last call. */
+  /** Chunks that passed since the last call. */
   take(): PassedPieces;
   /** Bytes that came from the server since the last call. */
   takeBytes(): number;

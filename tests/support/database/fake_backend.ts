@@ -1,4 +1,5 @@
-/** A stand-in for PostgreSQL behind a transport: answers transactions as a test scripts them. @module */
+/** A replacement of PostgreSQL for a transport: answers transactions as a test scripts them.
+ * @module */
 import type { Transport, TransportEvents } from "../../../src/database/transport.ts";
 
 const utf8 = new TextEncoder();
@@ -39,11 +40,11 @@ export function row(...columns: readonly (string | null)[]): Uint8Array {
   return frame("D", [columns.length >>> 8, columns.length & 255], cells);
 }
 
-/** What an ErrorResponse has beside its code and message. */
+/** Fields of an ErrorResponse in addition to its code and message. */
 export interface FailureParts {
   /** Default: ERROR, without the field that is not translated. */
   readonly severity?: "ERROR" | "FATAL";
-  /** Where PostgreSQL's own code raised it; default: not said, as by poolers. */
+  /** The position in PostgreSQL's code that raised it; default: not said, as by poolers. */
   readonly routine?: string;
   /** Where the error was raised; default: not in a function. */
   readonly context?: string;

@@ -82,7 +82,7 @@ export class FakePool {
     await settled();
   }
 
-  /** Sends all replies, and those to what is written meanwhile, each after so many milliseconds. */
+  /** Sends all replies, including replies to later writes, each after this many milliseconds. */
   async serveAll(ms = 0): Promise<void> {
     await settled();
     while (this.replies.length > 0) {

@@ -31,13 +31,13 @@ export class FakeServer {
   /** Timeline that the server tells; null if it refuses to. */
   timeline: number | null = 1;
   identifier = "7";
-  /** Error of each transaction; null for none. */
+  /** Error of each transaction, or null. */
   error: unknown = null;
   /** Whether questions and transactions get an answer. */
   answers = true;
   /** Whether the server accepts no connection. */
   isDown = false;
-  /** Whether results come before the position behind them is known. */
+  /** Whether results arrive before their position is known. */
   streams = false;
   isClosed = false;
   readonly #clock: FakeClock;

@@ -13,7 +13,7 @@ export interface ServerPorts {
   readonly admin: number;
 }
 
-/** What HAProxy says of one server. */
+/** HAProxy's state of one server. */
 export interface ServerState {
   /** `UP`, `DOWN`, or the way between them: `UP 1/2`. */
   readonly status: string;

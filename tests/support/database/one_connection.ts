@@ -1,5 +1,5 @@
-/** A handler whose requests share one connection, so that what one leaves behind meets the next.
- * @module */
+/** A handler whose requests share one connection, so that the state that one leaves affects the
+ * next one. @module */
 import type { HandlerOptions } from "../../../mod.ts";
 import { type Administered, withAdministeredHandler } from "../handler/administered_handler.ts";
 import { buildRequest, type RequestParts } from "../handler/request.ts";

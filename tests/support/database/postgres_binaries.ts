@@ -1,5 +1,5 @@
-/** Finds the programs of a PostgreSQL server: those that an environment variable names, else those
- * of the npm package that carries PostgreSQL for this operating system. @module */
+/** Finds the programs of a PostgreSQL server: those that an environment variable names, else the
+ * binaries of the npm package that contains PostgreSQL for this operating system. @module */
 import { dirname, join } from "node:path";
 import { copyFolder } from "../server/copy_folder.ts";
 
@@ -26,7 +26,7 @@ const architectures: Readonly<Record<string, string>> = { x86_64: "x64", aarch64
 /**
  * Gives the folder that holds `initdb`, `pg_ctl` and `postgres`.
  *
- * The package's own files are copied into `folder`: the package cache may be unreadable for the user
+ * The package's files are copied into `folder`: the package cache may be unreadable for the user
  * that PostgreSQL runs as, and its libraries lack the links that an install script would make.
  */
 export async function postgresBinaries(folder: string): Promise<string> {

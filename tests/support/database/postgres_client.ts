@@ -1,4 +1,4 @@
-/** A plain connection for what tests do beside the service. @module */
+/** A plain connection for statements of tests. @module */
 import pg from "pg";
 
 /** Runs SQL text, which may be several statements; `rows` are those of the last one. */

@@ -25,13 +25,14 @@ export interface ClusterOptions {
   readonly standbys: number;
   /** Runs on the primary before the standbys copy it. Default: nothing. */
   readonly sql?: string;
-  /** Settings of all servers beside the defaults. */
+  /** Settings of all servers in addition to the defaults. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * A standby that was stopped finds all it needs in the primary's WAL folder, and asks for it at once.
- * The short times keep a walsender or walreceiver of a dead server from holding the others up.
+ * A standby that was stopped finds all it needs in the primary's WAL folder, and asks for it at
+ * once. The short times keep a walsender or walreceiver of a dead server from delaying the other
+ * servers.
  */
 const clusterSettings: Readonly<Record<string, string>> = {
   wal_keep_size: "1GB",
@@ -46,11 +47,11 @@ interface SharedParts {
   readonly settings: Readonly<Record<string, string>>;
   /** Folder with the programs of PostgreSQL. */
   readonly programs: string;
-  /** Holds the programs unless an environment variable names others. */
+  /** Holds the programs unless an environment variable names other ones. */
   readonly folder: GuardedFolder;
 }
 
-/** A walreceiver without new WAL says NULL, or where it began. */
+/** A walreceiver without new WAL reports NULL, or its first position. */
 const received = "greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn())";
 
 /** Replace what a standby copies from the configuration of its original. */

@@ -37,23 +37,23 @@ export interface PostgresServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Changes settings and signals a reload; the server's processes follow a moment later. */
   configure(settings: Readonly<Record<string, string>>): Promise<void>;
-  /** Makes a standby a server of its own; resolves when it takes writes. */
+  /** Makes a standby an independent server; resolves when it takes writes. */
   promote(): Promise<void>;
   /** Stops the server for good and removes its folder. */
   stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** Server settings beside the defaults here, for example `{ max_connections: "20" }`. */
+  /** Server settings in addition to the defaults here, for example `{ max_connections: "20" }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Folder with the programs of PostgreSQL. Default: the server has its own copy. */
+  /** Folder with the programs of PostgreSQL. Default: the server gets a copy. */
   readonly programs?: string;
   /**
    * `copied`: a copy of the cluster that the run of the tests has made, which has the same system
    * identifier and is there sooner. Default: `own`, by `initdb`.
    */
   readonly cluster?: "own" | "copied";
-  /** Folder in which the server gets its own. Default: the one of temporary files. */
+  /** Folder in which the server gets a folder. Default: the one of temporary files. */
   readonly dir?: string;
   /** TCP port. Default: a free one. */
   readonly port?: number;
@@ -80,7 +80,7 @@ const nobody = { uid: 65534, gid: 65534 } as const;
 /** Runs one of PostgreSQL's programs to its end; raises an `Error` with its output if it fails. */
 type Run = (program: string, args: readonly string[]) => Promise<string>;
 
-/** Starts a server of its own on a free port, with an empty cluster in the C locale and UTC. */
+/** Starts a separate server on a free port, with an empty cluster in the C locale and UTC. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = await serverFolder(options.dir);
   try {

@@ -7,7 +7,7 @@ import type { PostgresServer } from "./postgres_server.ts";
 import { buffered, buildRequest, type RequestParts } from "../handler/request.ts";
 import { testSecret } from "../handler/token.ts";
 
-/** What a request has beside its line. */
+/** Parts of a request in addition to its line. */
 export interface ReplicaRequest extends RequestParts {
   /** Value of `Svc-Bookmark`. */
   readonly bookmark?: string | null;
@@ -16,7 +16,7 @@ export interface ReplicaRequest extends RequestParts {
 /** Sends a request to a handler and reads the answer to its end. */
 export type ReplicaApi = (line: string, parts?: ReplicaRequest) => Promise<Response>;
 
-/** Configuration of a handler beside that of the stage. */
+/** Configuration of a handler in addition to the stage's. */
 export type ReplicaConfig = Partial<Omit<HandlerOptions, "dbUri">>;
 
 /** A handler, and what sends requests to it. */
@@ -92,7 +92,7 @@ export class ReplicaStage implements AsyncDisposable {
     });
   }
 
-  /** Returns whether a port is that of a standby. */
+  /** Returns whether a port belongs to a standby. */
   isStandby(port: number): boolean {
     return this.cluster.standbys.some((standby) => standby.port === port);
   }

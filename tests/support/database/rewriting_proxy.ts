@@ -1,5 +1,5 @@
-/** A TCP proxy that changes the SQL which passes: a stand-in for engines that lack something. It
- * can lead new connections elsewhere, as when a pooler is put between. @module */
+/** A TCP proxy that changes the SQL which passes: it imitates engines that lack something. It can
+ * lead new connections elsewhere, as when a pooler is put between. @module */
 import { startTcpProxy, type TcpProxy } from "./tcp_proxy.ts";
 
 /** Returns the SQL that the server gets for one statement. */
@@ -16,7 +16,8 @@ export function startRewritingProxy(
 const utf8 = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Returns a function that takes a client's bytes and returns those of its whole messages, changed. */
+/** Returns a function that takes a client's bytes and returns the bytes of its complete messages,
+ * changed. */
 function messageRewriter(rewrite: Rewrite): (bytes: Uint8Array) => Uint8Array {
   let pending = new Uint8Array();
   let isStarted = false;

@@ -1,4 +1,4 @@
-/** The schema cache of what some SQL makes: schemas are made in a transaction of the test's own
+/** The schema cache of what some SQL makes: schemas are created in a transaction of the test's
  * database, the cache is loaded in the same transaction, and all is rolled back. @module */
 import { strictEqual } from "node:assert/strict";
 import { buildSchemaCache, schemaCacheQueries } from "../../../src/state/schema_cache/load.ts";

@@ -1,4 +1,4 @@
-/** SQL in a database with a fixture, on each engine, beside a service. @module */
+/** SQL in a database with a fixture, on each engine, while a service runs. @module */
 import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
 import { type Engine, engines } from "./engines.ts";

@@ -1,4 +1,4 @@
-/** A server that accepts connections and never says a word. @module */
+/** A server that accepts connections and never sends a byte. @module */
 
 /** Listens until it is disposed of. */
 export interface SilentServer extends Disposable {

@@ -1,4 +1,4 @@
-/** A folder on a disk of its own that is soon full. Only root can mount one, and not in every
+/** A folder on a separate disk that is soon full. Only root can mount one, and not in every
  * container. @module */
 
 /** A mounted disk. It does not outlive the process that asked for it, however that one ends. */
@@ -28,7 +28,7 @@ export async function smallDisk(megabytes: number): Promise<SmallDisk | null> {
   return null;
 }
 
-/** Says that the disk is mounted, and waits for the end of its input. */
+/** Reports that the disk is mounted, and waits for the end of its input. */
 const guardScript = `
 trap '' INT TERM HUP
 if mount -t tmpfs -o "$2" tmpfs "$1"; then

@@ -4,11 +4,11 @@
 export interface Passage {
   /** Port from which the server sees it. */
   readonly port: number;
-  /** Whether it ends behind the piece that is being filtered. */
+  /** Whether it ends after the chunk that is being filtered. */
   isCut: boolean;
 }
 
-/** Returns what passes of a piece of bytes, as it was read. */
+/** Returns the part of a chunk that passes. */
 export type Filter = (piece: Uint8Array, passage: Passage) => Uint8Array;
 
 export interface Filters {
@@ -22,7 +22,7 @@ export interface TcpProxy extends AsyncDisposable {
   redirect(serverPort: number): void;
 }
 
-/** Starts a proxy to a local port. Each connection has filters of its own. */
+/** Starts a proxy to a local port. Each connection has separate filters. */
 export function startTcpProxy(serverPort: number, filtersOf: () => Filters): TcpProxy {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const connections = new Set<Deno.Conn>();

@@ -1,9 +1,9 @@
 /**
  * Runs the `curl` blocks of a page against the example databases, and compares their answers.
  *
- * A block ` ```sh todos ` or ` ```sh shop ` holds one command; the block behind it is its answer. Writes
- * of a page stay for the blocks below. Pages that only read share one server. `$TOKEN` and `$STAFF` are
- * tokens, `$ETAG` is the last entity tag.
+ * A block ` ```sh todos ` or ` ```sh shop ` holds one command; the next block is its answer. Writes
+ * of a page stay for the blocks below. Pages that only read share one server. `$TOKEN` and `$STAFF`
+ * are tokens, `$ETAG` is the last entity tag.
  *
  * @module
  */
@@ -100,14 +100,14 @@ async function tokensOf(example: ExampleName): Promise<Readonly<Record<string, s
   );
 }
 
-/** The status line and the headers that the block shows; others may be left out. */
+/** The status line and the headers that the block shows; other headers may be left out. */
 function checkHead(response: Response, { text, place }: CodeBlock): void {
   const [statusLine = "", ...lines] = text.split("\n\n")[0]!.trim().split("\n");
   strictEqual(response.status, Number(statusLine.split(" ")[1]), place);
   for (const line of lines) {
     const [, name = "", value] = /^([^:]+): (.*)$/.exec(line) ?? [];
     const actual = response.headers.get(name);
-    // An ellipsis stands for a value that differs between databases.
+    // An ellipsis replaces a value that differs between databases.
     if (value?.includes("…")) ok(actual !== null, `${place}: ${name}`);
     else strictEqual(actual, value, `${place}: ${name}`);
   }

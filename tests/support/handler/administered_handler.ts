@@ -1,4 +1,5 @@
-/** A handler over a database of its own, beside whoever changes that behind its back. @module */
+/** A handler over a separate database, and a client that changes the database without the handler.
+ * @module */
 import { createHandler, type Handler, type HandlerOptions } from "../../../mod.ts";
 import { engines } from "../database/engines.ts";
 import { type PostgresClient, withClient } from "../database/postgres_client.ts";

@@ -29,7 +29,8 @@
  * with a step per row, and the sanitizers look at it as a whole: connections stay open between steps.
  * `deno task test --row <text>` runs the steps whose name contains the text.
  *
- * What only reads is asked of a second handler as well, which commits: its transactions are others.
+ * What only reads is asked of a second handler as well, which commits: its transactions are
+ * different ones.
  *
  * @module
  */
@@ -55,7 +56,7 @@ export interface Api {
   readonly committing: Api | null;
 }
 
-/** Beside the configuration. */
+/** In addition to the configuration. */
 export interface SuiteOptions {
   /** Distinguishes suites over the same fixture; the fixture's name unless told. */
   readonly title?: string;
@@ -171,7 +172,7 @@ async function openApi(
   parts.defer(() => database.remove());
   const open = async (dbTxEnd: ApiConfig["dbTxEnd"], committing: Api | null) => {
     const embedded = engine === "pglite"
-      // The engine starts in a second, and takes longer beside other work.
+      // The engine starts in a second, and takes longer on a busy machine.
       ? { embeddedExtensions: fixture.pgliteExtensions ?? {}, dbPoolAcquisitionTimeout: 60 }
       : {};
     const { handler, failures } = openHandler({

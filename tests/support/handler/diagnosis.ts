@@ -24,9 +24,9 @@ export interface FindingRow {
   /** `level name subject: message`; null if no finding has the name `absent`. */
   readonly finding: string | null;
   readonly absent?: string;
-  /** SQL of the finding; null if SQL cannot mend it. */
+  /** SQL of the finding; null if SQL cannot correct it. */
   readonly mend?: string | null;
-  /** The SQL of all findings mends it together. Default: its own SQL does. */
+  /** Only the SQL of all findings together corrects it. Default: its SQL does. */
   readonly together?: true;
   /** Whether the SQL changes answers: it opens or closes what was found. Default: false. */
   readonly changes?: true;
@@ -61,7 +61,7 @@ export function findingRows(
   });
 }
 
-/** A database of its own, with roles of its own. */
+/** A separate database with separate roles. */
 export interface DiagnosedDatabase extends AsyncDisposable {
   /** Puts the names of the roles in the place of `{auth}`, `{anon}` and `{user}`. */
   fill(text: string): string;

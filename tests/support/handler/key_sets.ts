@@ -21,7 +21,7 @@ export async function issuerKey(kid: string, alg = "ES256"): Promise<IssuerKey> 
   return { kid, alg, privateKey, publicJwk, privateJwk: { ...await exportJWK(privateKey), kid } };
 }
 
-/** Signs claims. Parts of the header replace those of the key. */
+/** Signs claims. Parts of the header override the key's. */
 export function signWith(
   { alg, kid, privateKey }: IssuerKey,
   claims: Claims,

@@ -1,4 +1,4 @@
-/** A service with live queries over the fixture `live`, and the database behind it. @module */
+/** A service with live queries over the fixture `live`, and its database. @module */
 import type { Handler } from "../../../mod.ts";
 import pg from "pg";
 import { LiveStream } from "../clients/live_client.ts";
@@ -39,7 +39,7 @@ interface LiveApiConfig extends Partial<ApiConfig> {
   readonly engine?: Engine;
 }
 
-/** Opens a service with a database of its own. */
+/** Opens a service with a separate database. */
 export async function openLiveApi(
   { engine = "pg", ...config }: LiveApiConfig = {},
 ): Promise<LiveApi> {

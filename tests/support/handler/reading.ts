@@ -49,7 +49,7 @@ export const noPreferences: Preferences = {
   invalid: [],
 };
 
-/** A query string that says nothing but what is given. */
+/** A query string with only the given parts. */
 export function query(parts: Partial<QueryParams> = {}): QueryParams {
   return {
     select: [],
@@ -321,7 +321,7 @@ export const config: ReadConfig = {
   urlUseLegacyTargetNames: true,
 };
 
-/** Plans reading a relation, unless `input` says otherwise. */
+/** Plans reading a relation, unless `input` requests otherwise. */
 export function planOf(
   name: string,
   parts: Partial<QueryParams> = {},

@@ -1,4 +1,4 @@
-/** What an error of the service's own says. @module */
+/** The content of an error of svc. @module */
 import { ServiceError } from "../../../src/base/errors/service_error.ts";
 
 /** An error without what is null or for machines alone. */

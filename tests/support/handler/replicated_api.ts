@@ -26,7 +26,7 @@ export const newBookmark = "1-0000000004987158";
 export interface ReplicatedApi extends AsyncDisposable {
   readonly handler: (request: Request) => Promise<Response>;
   readonly send: (line: string, parts?: RequestParts) => Promise<Response>;
-  /** Batches of the requests since the last call, without those of the service itself. */
+  /** Transactions of the requests since the last call, without transactions of svc itself. */
   readonly take: () => readonly ReplicaUse[];
   readonly service: AppState;
   /** Events of the service, in order. */
@@ -98,7 +98,7 @@ function recordingDatabase(database: Database, uses: ReplicaUse[]): Database {
   ): Promise<TransactionResult> => {
     const { wantsBookmark, standby, ...plain } = transaction as Transaction & ReplicaUse;
     const { access } = transaction;
-    // The service's own batches begin with `reset role`.
+    // svc's transactions begin with `reset role`.
     if (transaction.statements[0]?.text !== "reset role") {
       uses.push({
         access,

@@ -1,11 +1,11 @@
 /** Writes requests of tests short. @module */
 import { type Claims, signToken } from "./token.ts";
 
-/** What a request has beside its request line. */
+/** Parts of a request in addition to its request line. */
 export interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Strings and bytes are sent as they are, without a `Content-Type` of their own; anything else is
+   * Strings and bytes are sent unchanged, without a `Content-Type` of their own; anything else is
    * sent as JSON with `Content-Type: application/json` unless `headers` say otherwise.
    */
   readonly body?: unknown;

@@ -1,4 +1,4 @@
-/** The configuration of a service that needs no server beside it. @module */
+/** The configuration of a service that needs no other server. @module */
 import type { FileConfig } from "../server/process.ts";
 import { testSecret } from "./token.ts";
 

@@ -4,7 +4,7 @@ import { SignJWT } from "jose";
 /** The secret that test services use unless they are configured otherwise. */
 export const testSecret = "reallyreallyreallyreallyverysafe";
 
-/** What a token says. */
+/** Claims of a token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** Makes an HS256 token; no claim is added to those given. */

@@ -10,7 +10,7 @@ export const clusterVariable = "SVC_TEST_POSTGRES_CLUSTER";
 /** Data folder of a PGlite with nothing in it yet, to be copied. */
 export const pgliteVariable = "SVC_TEST_PGLITE";
 
-/** Gives the value; raises an `Error` that says how tests are run if there is none. */
+/** Gives the value; raises an `Error` that describes how tests are run if there is none. */
 export function prepared(variable: string): string {
   const value = Deno.env.get(variable);
   if (value !== undefined && value !== "") return value;

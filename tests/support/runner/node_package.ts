@@ -23,8 +23,8 @@ export interface InstalledPackage extends AsyncDisposable {
 export const onNode = { ignore: !(await runs("node")) || !(await runs("npm")) };
 
 /**
- * Makes a release in the folder `release`, and installs the package from its archive beside other
- * packages.
+ * Makes a release in the folder `release`, and installs the package from its archive together with
+ * other packages.
  */
 export async function installPackage(...others: readonly string[]): Promise<InstalledPackage> {
   const folder = await Deno.makeTempDir({ prefix: "svc_npm_" });

@@ -13,7 +13,7 @@ const suiteLine =
 
 /**
  * Adds up the files of a report. A run that failed without a failed test, because a file did not
- * compile for example, counts as one failure.
+ * compile for example, is one failure.
  */
 export function countTests(report: string, exitCode: number): TestCounts {
   const counts = { passed: 0, failed: 0, skipped: 0 };

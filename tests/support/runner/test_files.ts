@@ -4,19 +4,20 @@ import { pathToFileURL } from "node:url";
 
 /**
  * How many modules import the files of a folder: loading the sources costs more than most of these
- * tests. A file of another folder is a module of its own.
+ * tests. A file of another folder is a separate module.
  */
 const modulesOf: Readonly<Record<string, number>> = { http: 6, unit: 3 };
 
-/** A file that needs a module of its own: its hooks, or its stand-in for `Deno.test`, are for all tests. */
+/** A file that needs a separate module: its hooks, or its stand-in for `Deno.test`, are for all
+ * tests. */
 const needsOwnModule = /Deno\.test\.(before|after)|Object\.assign\(Deno/;
 
 /**
- * Returns the arguments of `deno test` that stand for all tests and the examples of comments. Writes
+ * Returns the arguments of `deno test` that select all tests and the examples of comments. Writes
  * modules to `folder`.
  *
- * Tests of processes wait for much of their time, and others compute: they take turns, so that both the
- * processors and the places for files are in use.
+ * Tests of processes wait for much of their time, and other tests compute: they take turns, so that
+ * both the processors and the places for files are in use.
  */
 export async function allTests(root: string, folder: string): Promise<readonly string[]> {
   const tests = join(root, "tests");
@@ -33,7 +34,8 @@ export async function allTests(root: string, folder: string): Promise<readonly s
   return [...inTurns(lists), ...examples];
 }
 
-/** Writes modules that import the files, and returns them and the files that need one of their own. */
+/** Writes modules that import the files, and returns them and the files that need a separate
+ * module. */
 async function importingModules(
   files: readonly string[],
   count: number,
@@ -54,7 +56,7 @@ async function importingModules(
   return [...alone, ...await Promise.all(modules)];
 }
 
-/** Returns the items of all lists, those of each spread evenly. */
+/** Returns the items of all lists, with the items of each list spread evenly. */
 function inTurns(lists: readonly (readonly string[])[]): readonly string[] {
   return lists
     .flatMap((list) => list.map((item, index) => ({ item, place: (index + 0.5) / list.length })))

@@ -1,4 +1,4 @@
-/** Gives processes a cache folder of their own. @module */
+/** Gives processes a separate cache folder. @module */
 import { join } from "node:path";
 
 /** Returns the environment in which the service caches in a folder, and Deno where it always does. */

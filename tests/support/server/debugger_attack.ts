@@ -45,7 +45,7 @@ export function attackDebugger(): DebuggerAttack {
   return {
     stop: async (pid) => {
       await end();
-      // Another process of this machine may be debugged meanwhile: a debugger names its own.
+      // Another process of this machine may be debugged meanwhile: a debugger names its port.
       return all.filter((line) => line.includes(`[pid: ${pid}]`));
     },
     [Symbol.asyncDispose]: end,

@@ -1,4 +1,4 @@
-/** Ports for servers that tests start as processes of their own. @module */
+/** Ports for servers that tests start as separate processes. @module */
 
 /** Below the ports that Linux gives to outgoing connections, one of which might take it meanwhile. */
 const lowest = 10_000;

@@ -1,4 +1,4 @@
-/** Starts an OpenID provider on loopback, the way that providers run beside the service. @module */
+/** Starts an OpenID provider on loopback. @module */
 import { fileURLToPath } from "node:url";
 import { freePort } from "./free_port.ts";
 import { type DenoProcess, startDeno } from "./process.ts";
@@ -6,7 +6,7 @@ import { type DenoProcess, startDeno } from "./process.ts";
 /** A provider that runs. Disposing of it ends it. */
 export interface OidcProvider extends AsyncDisposable {
   readonly issuer: string;
-  /** Gets an access token with the newest key, for a client of its own: a JWT for the audience `shop`. */
+  /** Gets an access token with the newest key, for a new client: a JWT for the audience `shop`. */
   token(): Promise<string>;
   /** Publishes a further key, and signs with it. */
   rotate(kid: string): Promise<void>;

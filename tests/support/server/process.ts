@@ -20,13 +20,13 @@ import { buffered, buildRequest, type RequestParts } from "../handler/request.ts
 export type FileConfig = Readonly<Record<string, string | number | boolean>>;
 
 export interface AppStateOptions {
-  /** Environment beside the caller's. */
+  /** Environment in addition to the caller's. */
   readonly env?: Readonly<Record<string, string>>;
   /** What the process may do, as Deno's arguments; everything unless told. */
   readonly permissions?: readonly string[];
   /** Arguments before the path of the configuration file. */
   readonly args?: readonly string[];
-  /** Whole text of the configuration file, in place of one made of the configuration. */
+  /** Whole text of the configuration file, instead of one made of the configuration. */
   readonly configText?: string;
   /** What a pipe on the standard input gives; there is none unless told. */
   readonly stdin?: string;
@@ -56,7 +56,7 @@ export interface ServiceProcess extends AsyncDisposable {
   stop(signal?: Deno.Signal): Promise<Deno.CommandStatus>;
 }
 
-/** Starts the service on free ports unless the configuration says which. */
+/** Starts the service on free ports unless the configuration names ports. */
 export async function startAppState(
   config: FileConfig,
   options: AppStateOptions = {},

@@ -89,7 +89,7 @@ async function runOnTerminal(
   for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
     output += chunk;
     unanswered += chunk;
-    // A question ends with a space behind its last character, at the end of all output so far.
+    // A question ends with a space, at the end of all output so far.
     if (!/[:\]] $/.test(unanswered) || next >= answers.length) continue;
     unanswered = "";
     await input.write(new TextEncoder().encode(`${answers[next++]}\n`));

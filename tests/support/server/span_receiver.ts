@@ -7,7 +7,7 @@ export interface Span {
   readonly spanId: string;
   /** Empty for the first of a trace. */
   readonly parentSpanId: string;
-  /** 1 for internal ones, 2 for those of a server. */
+  /** 1 for internal ones, 2 for spans of a server. */
   readonly kind: number;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;

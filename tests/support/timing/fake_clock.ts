@@ -1,4 +1,4 @@
-/** A clock that moves when the test says so. @module */
+/** A clock that moves when the test moves it. @module */
 import { setImmediate } from "node:timers";
 import type { Clock } from "../../../src/base/lib/clock.ts";
 import type { Schedule } from "../../../src/base/lib/timers.ts";
