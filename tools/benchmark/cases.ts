@@ -202,13 +202,13 @@ const pageOf = (relation: string) =>
 
 const rlsRows: readonly CaseRow[] = [
   [
-    "own row by key",
+    "user's row by key",
     `GET /documents?id=eq.${ownDocument}`,
     200,
     "select coalesce(json_agg(document), '[]') from documents document where id = $1",
     [ownDocument],
   ],
-  ["own page of 20", "GET /documents?order=id&limit=20", 200, pageOf("documents")],
+  ["user's page of 20", "GET /documents?order=id&limit=20", 200, pageOf("documents")],
   ["page by membership", "GET /tasks?order=id&limit=20", 200, pageOf("tasks")],
   [
     "security_invoker view",
@@ -224,7 +224,7 @@ const rlsRows: readonly CaseRow[] = [
     ["20"],
   ],
   [
-    "own insert, representation",
+    "user's insert, representation",
     "POST /entries",
     201,
     `insert into entries (title, body, stars) values ($1, $2, $3)
@@ -233,7 +233,7 @@ const rlsRows: readonly CaseRow[] = [
     { headers: representation, body: JSON.stringify(note), reset: emptyEntries },
   ],
   [
-    "own update, representation",
+    "user's update, representation",
     `PATCH /drafts?id=eq.${ownDraft}`,
     200,
     "update drafts set title = $1 where id = $2 returning json_build_array(drafts)",

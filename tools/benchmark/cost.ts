@@ -24,9 +24,9 @@ interface CostCase {
 
 const costCases: readonly CostCase[] = [
   { name: "row by key", service: 4, postgres: 1.15 },
-  { name: "own row by key", service: 4.5, postgres: 1.15 },
-  { name: "own insert, representation", service: 6.5, postgres: 1.4 },
-  { name: "own page of 20", service: 7.5, postgres: 1.15 },
+  { name: "user's row by key", service: 4.5, postgres: 1.15 },
+  { name: "user's insert, representation", service: 6.5, postgres: 1.4 },
+  { name: "user's page of 20", service: 7.5, postgres: 1.15 },
 ];
 const maxMean = 5.5;
 

@@ -50,9 +50,9 @@ export function figureSection(): string {
 export function headlineSection(): string {
   const headlines = new Map([
     ["plain row by key, token", "row by key, token"],
-    ["own row by key", "own row by key, row-level security"],
-    ["own page of 20", "own page of 20, row-level security"],
-    ["own insert, representation", "own insert, returned, row-level security"],
+    ["user's row by key", "user's row by key, row-level security"],
+    ["user's page of 20", "user's page of 20, row-level security"],
+    ["user's insert, representation", "user's insert, returned, row-level security"],
   ]);
   return rateTable(
     loads.filter(({ name }) => headlines.has(name))

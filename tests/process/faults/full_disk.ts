@@ -93,7 +93,7 @@ async function tableOn(folder: string, place: Place): Promise<FullDisk> {
   await loadSchema(place);
   const body = (mark: number) => ({ mark, note: "x".repeat(noteLength) });
   return {
-    name: "tablespace on a disk of its own",
+    name: "tablespace on a separate disk",
     insert: insertBy({ line: "POST /wide_marks", body }),
     makeRoom: () => Deno.remove(ballast),
   };
