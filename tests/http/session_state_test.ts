@@ -22,6 +22,7 @@ const leavings = {
   "a search path": "set search_path = pg_catalog",
   "advisory locks": "perform pg_advisory_lock(7), pg_advisory_lock_shared(8)",
   "a cursor": "execute 'declare held cursor with hold for select 1'",
+  "a channel to listen on": "execute 'listen spied'",
   "a prepared statement": "execute 'prepare mine as select 1'",
   "no prepared statement": "execute 'deallocate all'",
   "others' prepared statements": `for found in select name from pg_prepared_statements loop
@@ -93,6 +94,7 @@ const sql = `
         or relnamespace = pg_my_temp_schema()),
       'locks', (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()),
       'cursors', (select count(*) from pg_cursors where is_holdable),
+      'channels', (select count(*) from pg_listening_channels()),
       'statements', (select count(*) from pg_prepared_statements where from_sql)) $$;
 `;
 

@@ -240,9 +240,26 @@ suite.rows("max-affected", [
   }],
   ["DELETE /single?id=eq.1", { headers: strict("max-affected=0") }, 400, exceeded(1)],
   ["DELETE /single?id=eq.1", { headers: strict("max-affected=-1") }, 400, exceeded(1)],
-  ["DELETE /single", { headers: strict("max-affected=x") }, 204, undefined, {
-    "Preference-Applied": "handling=strict",
-  }],
+  ...["max-affected=x", "max-affected=", "max-affected=1e1"].map((preference): Row => [
+    "DELETE /single",
+    { headers: strict(preference) },
+    400,
+    refused(
+      "SVC122",
+      "Invalid preferences given with handling=strict",
+      `Invalid preferences: ${preference}`,
+    ),
+  ]),
+  [
+    "DELETE /single",
+    { headers: { Prefer: "handling=strict; max-affected=1" } },
+    400,
+    refused(
+      "SVC122",
+      "Invalid preferences given with handling=strict",
+      "Invalid preferences: handling=strict; max-affected=1",
+    ),
+  ],
   ["DELETE /single", { headers: { Prefer: "max-affected=1" } }, 204, undefined, {
     "Preference-Applied": null,
   }],

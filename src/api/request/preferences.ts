@@ -51,28 +51,34 @@ export const nothingPreferred: Preferences = {
 
 /**
  * Reads the header, whose lines are joined by commas. Tokens are compared as they are, without
- * quotes or parameters; the first of a preference counts. An unknown token is listed
- * as invalid; so is a value that is unknown, but for time zones and `max-affected`.
+ * quotes or parameters; the first of a preference applies. An unknown token is listed
+ * as invalid; so is a value that is unknown, but for time zones.
  */
 export function parsePreferences(header: string | null): Preferences {
   if (header === null || header.trim() === "") return nothingPreferred;
   let listed: Partial<Listed> = {};
   let timezone: string | null = null;
-  let maxAffected: string | null = null;
+  let maxAffected: number | null = null;
   const invalid: string[] = [];
   for (const token of header.split(",").map((piece) => piece.trim())) {
     const known = tokens.get(token) ?? readCountBound(token);
     if (known !== undefined) listed = { ...known, ...listed };
     else if (token.startsWith(timezonePrefix)) timezone ??= token.slice(timezonePrefix.length);
-    else if (token.startsWith(maxAffectedPrefix)) {
-      maxAffected ??= token.slice(maxAffectedPrefix.length);
-    } else invalid.push(token);
+    else {
+      const count = token.startsWith(maxAffectedPrefix)
+        ? parseCount(token.slice(maxAffectedPrefix.length))
+        : null;
+      if (count === null) invalid.push(token);
+      maxAffected ??= count;
+      // So the token is refused with its parameters, and not ignored as lenient.
+      if (token.startsWith("handling=strict;")) listed = { handling: "strict", ...listed };
+    }
   }
   return {
     ...nothingPreferred,
     ...listed,
     timezone,
-    maxAffected: maxAffected === null ? null : parseCount(maxAffected),
+    maxAffected,
     invalid,
   };
 }

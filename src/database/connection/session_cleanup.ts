@@ -13,13 +13,14 @@ export interface KeptState {
 /**
  * A function can read the names of prepared statements, and prepare another text under one of them. The server
  * then ends the connection before it executes anything more by a name; likewise for cursors that were declared
- * with hold. The unnamed statement cannot be replaced. The privilege to end it is that of the login role.
+ * with hold, and for channels that the session listens on. The unnamed statement cannot be replaced. The privilege to end it is that of the login role.
  */
 const checkText = (names: boolean) =>
   `select pg_catalog.set_config('role', 'none', false), pg_catalog.pg_advisory_unlock_all(),
 pg_catalog.setseed(pg_catalog.hashtext(pg_catalog.gen_random_uuid()::pg_catalog.text)::float
 operator(pg_catalog./) 2147483648::float), case when exists (
-select from pg_catalog.pg_cursor() where is_holdable)${
+select from pg_catalog.pg_cursor() where is_holdable) or exists (
+select from pg_catalog.pg_listening_channels())${
     names ? " or exists (select from pg_catalog.pg_prepared_statement() where from_sql)" : ""
   } then pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid()) end`;
 

@@ -229,9 +229,8 @@ function childOf(
   name: string,
   { urlUseLegacyTargetNames }: TargetNameConfig,
 ): Draft | undefined {
-  return children.find(({ item }) =>
-    addressOf(item!) === name || (urlUseLegacyTargetNames && item!.target === name)
-  );
+  return children.find(({ item }) => addressOf(item!) === name) ??
+    (urlUseLegacyTargetNames ? children.find(({ item }) => item!.target === name) : undefined);
 }
 
 function notEmbedded({ children }: Draft, name: string, parameter: string): ServiceError {
