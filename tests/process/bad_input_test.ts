@@ -1,5 +1,5 @@
 import { match, ok, strictEqual } from "node:assert/strict";
-import { startAppState } from "../support/server/process.ts";
+import { startTodos } from "../support/server/todos.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -57,14 +57,7 @@ const requests: readonly [string, string, RegExp][] = [
 ];
 
 Deno.test("what cannot be understood gets its answer, and the next request works", async (t) => {
-  await using service = await startAppState({
-    "db-uri": "pglite://memory",
-    "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
-    "db-schemas": "api",
-    "db-anon-role": "web_anon",
-    "jwt-secret": "reallyreallyreallyreallyverysafe",
-  });
-  await service.listening();
+  await using service = await startTodos();
   const port = Number(new URL(service.origin).port);
   for (const [name, text, status] of requests) {
     await t.step(name, async () => {

@@ -1,7 +1,7 @@
 /** `server-max-body-size`: how much of a body that is too long is read, and kept. */
 import { match, ok, strictEqual } from "node:assert/strict";
-import { startAppState } from "../support/server/process.ts";
 import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
+import { startTodos } from "../support/server/todos.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -55,14 +55,10 @@ Deno.test({
   name: "a body above server-max-body-size is refused, and never held in memory",
   ignore: Deno.build.os !== "linux",
   async fn(t) {
-    await using service = await startAppState({
-      "db-uri": "pglite://memory",
-      "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
-      "db-schemas": "api",
+    await using service = await startTodos({
       "db-anon-role": "todo_user",
       "server-max-body-size": "10m",
     });
-    await service.listening();
     const port = Number(new URL(service.origin).port);
     const hexLength = encoder.encode(`${piece.length.toString(16)}\r\n`);
     const lineEnd = encoder.encode("\r\n");

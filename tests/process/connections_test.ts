@@ -1,17 +1,16 @@
 /** Limits of connections, against clients that send slowly, not at all, or too much. */
 import { match, ok, strictEqual } from "node:assert/strict";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { type FileConfig, type ServiceProcess, startAppState } from "../support/server/process.ts";
+import type { FileConfig, ServiceProcess } from "../support/server/process.ts";
 import { onDeno } from "../support/server/program_command.ts";
 import { RawClient } from "../support/clients/raw_client.ts";
-import { todos } from "../support/handler/todos.ts";
+import { startTodos } from "../support/server/todos.ts";
 
 const get = requestBytes("GET /todos?limit=1");
 const getText = new TextDecoder().decode(get);
 
 async function start(config: FileConfig): Promise<ServiceProcess & { readonly port: number }> {
-  const service = await startAppState({ ...todos, ...config });
-  await service.listening();
+  const service = await startTodos(config);
   return Object.assign(service, { port: Number(new URL(service.origin).port) });
 }
 
@@ -221,13 +220,11 @@ Deno.test("limits of connections: a Unix socket has them as well", async () => {
   const folder = await Deno.makeTempDir({ prefix: "svc_connections_" });
   try {
     const path = `${folder}/api.sock`;
-    await using service = await startAppState({
-      ...todos,
+    await using service = await startTodos({
       "log-level": "info",
       "server-unix-socket": path,
       "server-idle-timeout": "500ms",
     });
-    await service.listening();
     using connection = await HttpConnection.connect(path);
     strictEqual((await connection.exchange(get, "GET")).status, 200);
     match(await service.stdout.waitFor(/GET/), /^- - web_anon /);

@@ -3,6 +3,7 @@ import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
 import { configText, type FileConfig, startAppState } from "../support/server/process.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
+import { openTodos } from "../support/server/todos.ts";
 
 const base: FileConfig = {
   "db-uri": "pglite://memory",
@@ -53,7 +54,8 @@ for (const [name, config, message] of mistakes) {
 }
 
 Deno.test("a reload applies other issuers, and keeps the old ones after a mistake", async () => {
-  await using service = await startAppState({ ...base, ...issuers(own) });
+  await using todos = await openTodos();
+  await using service = await startAppState({ ...todos.config, ...issuers(own) });
   await service.listening();
   const text = await Deno.readTextFile(service.configPath);
   const write = (config: FileConfig) => {

@@ -1,18 +1,12 @@
 /** The endpoint for agents over a real connection: the official client, the log, metrics, memory. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { connectMcp, resultText } from "../support/clients/mcp_client.ts";
-import { type FileConfig, startAppState } from "../support/server/process.ts";
-import { signToken, testSecret } from "../support/handler/token.ts";
-
-const todos = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
+import type { FileConfig } from "../support/server/process.ts";
+import { signToken } from "../support/handler/token.ts";
+import { startTodos } from "../support/server/todos.ts";
 
 const config: FileConfig = {
-  "db-uri": "pglite://memory",
-  "db-embedded-init": todos,
-  "db-schemas": "api",
-  "db-anon-role": "web_anon",
   "db-tx-end": "commit-allow-override",
-  "jwt-secret": testSecret,
   "log-level": "info",
   "mcp-path": "/mcp",
   "mcp-write": "todos",
@@ -20,8 +14,7 @@ const config: FileConfig = {
 };
 
 Deno.test("the official client works over a connection, and leaves traces", async () => {
-  await using service = await startAppState(config);
-  await service.listening();
+  await using service = await startTodos(config);
   const send = (request: Request) => fetch(request);
   const url = `${service.origin}/mcp`;
   const as = { role: "todo_user", sub: "ann" };

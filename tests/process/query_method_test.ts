@@ -1,7 +1,8 @@
 /** QUERY by each server: Deno's, the one with limits of connections, and Node's. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { type FileConfig, startAppState } from "../support/server/process.ts";
+import { type FileConfig } from "../support/server/process.ts";
+import { startTodos } from "../support/server/todos.ts";
 
 const modes: Readonly<Record<string, FileConfig>> = {
   "Deno.serve": {},
@@ -12,16 +13,11 @@ const form = { "Content-Type": "application/x-www-form-urlencoded" };
 
 for (const [mode, limits] of Object.entries(modes)) {
   Deno.test(`the process takes QUERY: ${mode}`, async (t) => {
-    await using service = await startAppState({
-      "db-uri": "pglite://memory",
-      "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
-      "db-schemas": "api",
-      "db-anon-role": "web_anon",
+    await using service = await startTodos({
       "server-query-method": true,
       "log-level": "info",
       ...limits,
     });
-    await service.listening();
     const { port } = new URL(service.origin);
 
     await t.step("with a body of a known length", async () => {

@@ -1,19 +1,12 @@
 /** Rate limits of the process: exact counts under load, and metrics. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { startAppState } from "../support/server/process.ts";
-
-const todos = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
+import { startTodos } from "../support/server/todos.ts";
 
 Deno.test("a policy admits its count exactly, whatever arrives at once", async () => {
-  await using service = await startAppState({
-    "db-uri": "pglite://memory",
-    "db-embedded-init": todos,
-    "db-schemas": "api",
-    "db-anon-role": "web_anon",
+  await using service = await startTodos({
     "log-level": "info",
     "rate-limits": "a: 100/1d by ip on /todos; never: 100000/1s by all",
   });
-  await service.listening();
   const statuses = new Map<number, number>();
   const client = async () => {
     for (let time = 0; time < 20; time++) {

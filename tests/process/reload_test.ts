@@ -1,7 +1,13 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
-import { configText, type ServiceProcess, startAppState } from "../support/server/process.ts";
+import {
+  configText,
+  type FileConfig,
+  type ServiceProcess,
+  startAppState,
+} from "../support/server/process.ts";
 import { testSecret } from "../support/handler/token.ts";
+import { openTodos } from "../support/server/todos.ts";
 
 const other = "anothersecretanothersecretanothersecret";
 
@@ -9,13 +15,8 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
   const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
   const secretFile = `${folder}/secret`;
   await Deno.writeTextFile(secretFile, `${testSecret}\n`);
-  const config = {
-    "db-uri": "pglite://memory",
-    "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
-    "db-schemas": "api",
-    "db-anon-role": "web_anon",
-    "jwt-secret": `@${secretFile}`,
-  };
+  await using todos = await openTodos();
+  const config = { ...todos.config, "jwt-secret": `@${secretFile}` };
   try {
     await using service = await startAppState(config);
     await service.listening();
@@ -105,10 +106,6 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
   }
 });
 
-const todosFile = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
-
-const embedded = { "db-embedded-init": todosFile, "db-schemas": "api", "db-anon-role": "web_anon" };
-
 async function statusAs(service: ServiceProcess, secret: string): Promise<number> {
   const response = await service.fetch("GET /todos?limit=1", { as: "todo_user", secret });
   await response.body?.cancel();
@@ -116,9 +113,10 @@ async function statusAs(service: ServiceProcess, secret: string): Promise<number
 }
 
 Deno.test("a secret on the standard input is read once and outlives reloads", async () => {
+  await using todos = await openTodos();
   for (const key of ["jwt-secret", "db-uri"] as const) {
-    const given = { "db-uri": "pglite://memory", "jwt-secret": testSecret };
-    const config = { ...embedded, ...given, [key]: "@/dev/stdin" };
+    const given: FileConfig = { ...todos.config, "jwt-secret": testSecret };
+    const config = { ...given, [key]: "@/dev/stdin" };
     await using service = await startAppState(config, { stdin: `${given[key]}\n` });
     await service.listening();
     strictEqual(await statusAs(service, testSecret), 200);
@@ -133,11 +131,12 @@ Deno.test("a secret on the standard input is read once and outlives reloads", as
 });
 
 Deno.test("a reload does not need the file of db-uri any more", async () => {
+  await using todos = await openTodos();
   const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
   try {
-    await Deno.writeTextFile(`${folder}/uri`, "pglite://memory\n");
+    await Deno.writeTextFile(`${folder}/uri`, `${todos.config["db-uri"]}\n`);
     await using service = await startAppState({
-      ...embedded,
+      ...todos.config,
       "db-uri": `@${folder}/uri`,
       "jwt-secret": testSecret,
     });
@@ -155,11 +154,17 @@ Deno.test("a reload does not need the file of db-uri any more", async () => {
 });
 
 Deno.test("in pgrst a relative path is meant from the working directory", async () => {
+  await using todos = await openTodos();
   const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
   try {
-    await Deno.writeTextFile(`${folder}/uri`, "pglite://memory\n");
+    await Deno.writeTextFile(`${folder}/uri`, `${todos.config["db-uri"]}\n`);
     await Deno.writeTextFile(`${folder}/secret`, testSecret);
-    const config = { ...embedded, "dialect": "pgrst", "db-uri": "@uri", "jwt-secret": "@./secret" };
+    const config = {
+      ...todos.config,
+      "dialect": "pgrst",
+      "db-uri": "@uri",
+      "jwt-secret": "@./secret",
+    };
     await using service = await startAppState(config, { cwd: folder });
     await service.listening();
     strictEqual(await statusAs(service, testSecret), 200);

@@ -1,19 +1,10 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { startAppState } from "../support/server/process.ts";
-import { signToken, testSecret } from "../support/handler/token.ts";
-
-const todos = {
-  "db-uri": "pglite://memory",
-  "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
-  "db-schemas": "api",
-  "db-anon-role": "web_anon",
-  "jwt-secret": testSecret,
-  "log-level": "info",
-};
+import { signToken } from "../support/handler/token.ts";
+import { startTodos } from "../support/server/todos.ts";
 
 Deno.test("the process serves, logs, reloads and stops", async (t) => {
-  await using service = await startAppState(todos);
-  await service.listening();
+  await using service = await startTodos({ "db-pool": 1, "log-level": "info" });
 
   await t.step("reads and writes over TCP", async () => {
     const read = await service.fetch("GET /todos?select=id&order=id&limit=2");

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { freePort } from "../support/server/free_port.ts";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
 import { type ServiceProcess, startAppState } from "../support/server/process.ts";
-import { todos } from "../support/handler/todos.ts";
+import { openTodos } from "../support/server/todos.ts";
 
 /** Sends one request over a connection of its own. */
 async function ask(place: number | string, line: string) {
@@ -18,8 +18,9 @@ function modeOf(path: string): string {
 Deno.test("Unix sockets serve the API and the admin server", async (t) => {
   const folder = await Deno.makeTempDir({ prefix: "svc_sockets_" });
   const [api, admin] = [`${folder}/api.sock`, `${folder}/admin.sock`];
+  await using todos = await openTodos();
   const config = {
-    ...todos,
+    ...todos.config,
     "log-level": "info",
     "server-unix-socket": api,
     "admin-server-unix-socket": admin,

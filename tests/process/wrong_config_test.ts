@@ -1,7 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { startAppState } from "../support/server/process.ts";
-
-const root = new URL("../../", import.meta.url).pathname;
+import { startTodos } from "../support/server/todos.ts";
 
 const uris = 'expected a connection string such as "postgres://***@host:5432/database", ' +
   '"host=… dbname=…" or "pglite://memory"';
@@ -32,15 +30,10 @@ const rows: readonly (readonly [key: string, value: string, problem: string])[] 
 ];
 
 Deno.test("a wrong value leaves the configuration as it was on reload", async () => {
-  await using service = await startAppState({
-    "db-uri": "pglite://memory",
-    "db-embedded-init": `${root}examples/todos/todos.sql`,
-    "db-schemas": "api",
-    "db-anon-role": "web_anon",
+  await using service = await startTodos({
     "db-max-rows": 1,
     "db-config": false,
   });
-  await service.listening();
   const lines = (await Deno.readTextFile(service.configPath)).trimEnd().split("\n")
     .filter((line) => !line.startsWith("db-max-rows"));
   for (const [key, value, problem] of rows) {
