@@ -159,8 +159,9 @@ async function probe({ handler, proxy, owner }: Place, tried: Case, cut: Cut | n
   const told = `${JSON.stringify(cut)}: ${response.status}, changed: ${changed}`;
   if (response.status < 300) ok(changed, told);
   const atCommit = cut?.side === "to server" && report.cut && cut.write === tried.commitWrite;
-  // Behind a function, the write of COMMIT also undoes what the function left to the session.
-  const behindCommit = tried.commitWrite === 0 ? syncLength : Infinity;
+  // After COMMIT of its own, the write also undoes what functions left to the session.
+  const behindCommit = report.afterCommit ?? syncLength;
+  if (atCommit) strictEqual(report.afterCommit === null, tried.commitWrite === 0, told);
   const committed = tried.commitWrite !== null &&
     (report.wholeWrites > tried.commitWrite || (atCommit && cut.lost <= behindCommit));
   if (changed) ok(committed, told);

@@ -14,6 +14,8 @@ export interface CutReport {
   readonly cut: boolean;
   /** Writes that reached the server whole, from the one with the marker. */
   readonly wholeWrites: number;
+  /** Bytes of the last write behind its message `Execute` of COMMIT; null if it has none. */
+  readonly afterCommit: number | null;
   /** Bytes that the server answered, up to the cut and with what it swallowed. */
   readonly received: number;
   /** The port from which the server was talked to; null when the marker was not seen. */
@@ -36,6 +38,7 @@ interface Watched {
   passage: Passage | null;
   writes: number;
   wholeWrites: number;
+  afterCommit: number | null;
   received: number;
 }
 
@@ -50,12 +53,21 @@ export function startCuttingProxy(serverPort: number): CuttingProxy {
     ...proxy,
     arm: (marker, cut) => {
       const bytes = new TextEncoder().encode(marker);
-      watched = { marker: bytes, cut, passage: null, writes: 0, wholeWrites: 0, received: 0 };
+      watched = {
+        marker: bytes,
+        cut,
+        passage: null,
+        writes: 0,
+        wholeWrites: 0,
+        afterCommit: null,
+        received: 0,
+      };
     },
     disarm: () => {
-      const { wholeWrites = 0, received = 0, passage = null } = watched ?? {};
+      const { wholeWrites = 0, afterCommit = null, received = 0, passage = null } = watched ?? {};
       watched = null;
-      return { cut: passage?.isCut ?? false, wholeWrites, received, port: passage?.port ?? null };
+      const [isCut, port] = [passage?.isCut ?? false, passage?.port ?? null];
+      return { cut: isCut, wholeWrites, afterCommit, received, port };
     },
   };
 }
@@ -66,12 +78,25 @@ function keepOfWrite(watched: Watched | null, passage: Passage, bytes: Uint8Arra
   if (watched.passage === null && holds(bytes, watched.marker)) watched.passage = passage;
   if (watched.passage !== passage) return bytes.length;
   const { cut } = watched;
+  watched.afterCommit = lengthAfterCommit(bytes);
   if (cut?.side === "to server" && cut.write === watched.writes++) {
     passage.isCut = true;
     return Math.max(0, bytes.length - cut.lost);
   }
   watched.wholeWrites++;
   return bytes.length;
+}
+
+/** Bytes behind the message that executes COMMIT, which a write prepares as its first statement. */
+function lengthAfterCommit(bytes: Uint8Array): number | null {
+  if (!holds(bytes.subarray(0, 16), new TextEncoder().encode("P\0\0\0\x0e\0commit\0"))) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at < bytes.length;) {
+    const type = bytes[at];
+    at += 1 + view.getUint32(at + 1);
+    if (type === "E".charCodeAt(0)) return bytes.length - at;
+  }
+  return null;
 }
 
 /** The same of an answer, to the client. */
