@@ -10,13 +10,6 @@ export interface StatusRule {
   readonly status: number;
 }
 
-/** An SQLSTATE, an optional pattern of the message, and the hint for errors without a hint. */
-export interface HintRule {
-  readonly state: string;
-  readonly message?: RegExp;
-  readonly hint: string;
-}
-
 /** Errors whose code or status differs between the dialects. */
 export type ErrorVariant =
   | "claims"
@@ -71,8 +64,8 @@ export interface Dialect {
 
   /** Statuses by SQLSTATE that take precedence over the common ones. */
   readonly statuses: readonly StatusRule[];
-  /** Hints for database errors without a hint. */
-  readonly hints: readonly HintRule[];
+  /** Hints by SQLSTATE, which override PostgreSQL's, but not the hint of a RAISE. */
+  readonly hints: Readonly<Record<string, string>>;
   /** Codes (without prefix) and statuses that override the catalogue. */
   readonly variants: Readonly<
     Partial<Record<ErrorVariant, { readonly code: string; readonly status: number }>>
@@ -156,16 +149,12 @@ export const svcDialect: Dialect = {
   databaseUrl: "used",
   namesApplicationInKeywords: false,
   statuses: [],
-  hints: [
-    { state: "40001", hint: "Send the request again" },
-    { state: "40P01", hint: "Send the request again" },
-    { state: "55P03", hint: "Send the request again" },
-    {
-      state: "XX000",
-      message: /^parse error - invalid geometry|^Invalid endian flag|^Invalid hex|GeoJSON/,
-      hint: "Send WKT such as POINT(1 2), hexadecimal WKB or GeoJSON",
-    },
-  ],
+  hints: {
+    "40001": "Send the request again",
+    "40P01": "Send the request again",
+    "55P03": "Send the request again",
+    "428C9": "Leave generated columns out of the body and of 'columns'",
+  },
   variants: {},
   serverDetails: "logged",
   endedBackend: "server's message",
@@ -226,7 +215,7 @@ export const pgrstDialect: Dialect = {
     { state: "53400", status: 500 },
     { state: "54", status: 500 },
   ],
-  hints: [],
+  hints: {},
   variants: {
     "claims": { code: "303", status: 401 },
     "content type": { code: "102", status: 400 },

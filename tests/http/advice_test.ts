@@ -1,4 +1,7 @@
-/** Hints with `client-error-verbosity = advise`, and that no other value sends them. */
+/**
+ * Hints with `client-error-verbosity = advise`, and that no other value sends them. They do not depend on the
+ * language of messages: the fixture chooses German, if the server has it.
+ */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type ApiConfig, apiSuite, serviceSuite } from "../support/handler/api.ts";
 import type { Engine } from "../support/database/engines.ts";
@@ -57,13 +60,14 @@ adviceSuite("privileges", {}, [
     PATCH /film?id=eq.1 with {"title":"x"} | 42501 | grant update, select on api.film to anon;
     DELETE /film | 42501 | grant delete on api.film to anon;
     DELETE /film?id=eq.1 | 42501 | grant delete, select on api.film to anon;
-    GET /reel?select=id,film(*) | 42501 | grant select on api.film to anon;
+    GET /reel?select=id,film(*) | 42501 | grant select on api.reel, api.film
+      + to anon;
     POST /numbered with {"title":"x"} | 42501 | grant usage on sequence api.numbered_id_seq to anon;
     POST /rpc/closed | 42501 | Grant anon EXECUTE on the function api.closed, with its argument
-      + types if several have the name
+      + types if several have the name, and USAGE on its schema
     POST /rpc/reads_hidden | 42501 | grant usage on schema hidden to anon;
-    POST /rpc/reads_film | 42501 | Grant anon the privileges on film that views, functions or
-      + triggers of the request use
+    POST /rpc/reads_film | 42501 | Grant anon the privileges on what functions or triggers of the
+      + request use
     POST /rpc/refuses | 42501
     POST /secured with {"id":1} | 42501 | A policy on "secured" with check (…) must allow the row; a
       + representation needs a select policy, too.
@@ -76,6 +80,41 @@ adviceSuite("privileges", {}, [
     GET /rpc/writes | 25006 | The function writes: call it with POST.
     POST /rpc/calls_writes | 25006 | The function writes: declare it volatile.
     POST /rpc/writes_stable | 0A000 | The function writes: declare it volatile.
+  `,
+], both);
+
+adviceSuite("values", {}, [
+  ...advice`
+    GET /measured?small=eq.x | 22P02 | The column small is smallint
+    GET /measured?small=eq.1&whole=eq.x&id=gt.0 | 22P02 | The column whole is integer
+    GET /measured?small=eq.40000 | 22003 | The column small is smallint
+    GET /measured?whole=in.(1,x) | 22P02 | The column whole is integer
+    GET /measured?whole=not.eq.1.5 | 22P02 | The column whole is integer
+    GET /measured?or=(whole.eq.1,mood.eq.x) | 22P02 | The value of one of these does not fit: whole
+      + (integer), mood (api.mood)
+    GET /measured?or=(mood.eq.x,note.eq.x) | 22P02 | Write one of: good, bad
+    GET /measured?mood=eq.x | 22P02 | Write one of: good, bad
+    GET /measured?tags=eq.oak | 22P02 | Write tags=cs.{oak}
+    GET /measured?uid=eq.x | 22P02 | The column uid is uuid
+    GET /measured?flag=eq.maybe | 22P02 | The column flag is boolean
+    GET /measured?flag=is.maybe | SVC100 | Write flag=is.null
+    GET /measured?day=eq.never | 22007 | The column day is date
+    GET /measured?day=eq.2026-02-30&small=eq.1 | 22008 | The column day is date
+    GET /measured?select=id,parts(*)&parts.amount=eq.x | 22P02 | The column parts.amount is integer
+    POST /measured with {"code":"abcd","note":"long enough"} | 22001 | The column code is
+      + character varying(3)
+    POST /measured with {"code":"abcd","fixed":"x","note":"y"} | 22001 | The value of one of these does
+      + not fit: code (character varying(3)), fixed (character(2))
+    PATCH /measured?id=eq.1 with {"code":"abcd"} | 22001 | The column code is character varying(3)
+    POST /measured with {"small":"x","note":"y"} | 22P02 | The column small is smallint
+    POST /measured with {"small":"x","whole":1} | 22P02 | The value of one of these does not fit: small
+      + (smallint), whole (integer)
+    POST /measured with {"mood":"x"} | 22P02 | Write one of: good, bad
+    PATCH /measured?id=eq.x with {"small":1} | 22P02 | The column id is integer
+    GET /rpc/adds?a=1&b=x | 22P02 | The parameter b is integer
+    POST /rpc/adds with {"a":1,"b":"x"} | 22P02 | The value of one of these does not fit: a (integer),
+      + b (integer)
+    POST /rpc/raises_value with {"a":1} | 22P02
   `,
 ], both);
 
@@ -148,7 +187,8 @@ adviceSuite("no description", { openapiMode: "disabled" }, [
 // PGlite has no timers of its own.
 adviceSuite("timeouts", { dbStatementTimeout: 0.2 }, [
   ...advice`
-    POST /rpc/waits | 57014 | Raise it: alter role anon set statement_timeout, or db-statement-timeout
+    POST /rpc/waits | 57014 | If a timeout ended it: alter role anon set statement_timeout, or
+      + raise db-statement-timeout
   `,
 ]);
 

@@ -35,10 +35,6 @@ const differences = blocksOf`
   POST /rpc/fail with {"state":"40P01","message":"deadlock detected"}
     500 40P01 | deadlock detected |  | Send the request again
     500 40P01 | deadlock detected
-  POST /rpc/fail with {"state":"XX000","message":"parse error - invalid geometry"}
-    500 XX000 | parse error - invalid geometry |  | Send WKT such as POINT(1 2), hexadecimal WKB or
-      + GeoJSON
-    500 XX000 | parse error - invalid geometry
   POST /rpc/fail
     with {"state":"PGRST","message":"{\"code\":\"Q1\",\"message\":\"Quota\"}",
       +"detail":"{\"status\":419,\"headers\":{\"X-Left\":\"0\"}}"}

@@ -57,7 +57,14 @@ export function failureReply(exchange: Exchange, caught: unknown): Reply {
   const { own: isOwn, code } = error.fields;
   if (isOwn && code === errors.preconditionFailed.code) counters.failedPreconditions.increment();
   const { cache, config } = snapshot;
-  const advised = { pieces: asRead(pieces, config), role, cache: cache?.data ?? null, config };
+  const { plan } = exchange;
+  const advised = {
+    pieces: asRead(pieces, config),
+    role,
+    cache: cache?.data ?? null,
+    plan,
+    config,
+  };
   const advice = adviceFor(error.fields, advised);
   const isAdvised = advice !== null && config.clientErrorVerbosity === "advise";
   const sent = isAdvised ? new ServiceError({ ...error.fields, hint: advice }) : error;

@@ -170,7 +170,9 @@ function chooseRoutine(input: CallInput, cache: SchemaCache): Routine {
   const matching = named.length > 0 && (value === undefined || whole.length === 0) ? named : whole;
   if (matching.length > 1) throw errors.ambiguousFunction(matching.map(signature));
   const [routine] = matching;
-  if (routine === undefined) throw errors.noFunction(noFunctionTexts(input, candidates, cache));
+  if (routine === undefined) {
+    throw errors.noFunction(input.name, noFunctionTexts(input, candidates, cache));
+  }
   return routine;
 }
 
@@ -194,7 +196,7 @@ export function routinesNamed(name: QualifiedName, cache: SchemaCache): readonly
   const overloads = cache.routines(name);
   if (overloads.length > 0) return overloads;
   const full = quotable(`${name.schema}.${name.name}`);
-  throw errors.noFunction({
+  throw errors.noFunction(name, {
     message: `Could not find the function ${full} in the schema cache`,
     details: `Searched for the function ${full}, but no matches were found in the schema cache.`,
     hint: similarRoutine(name, cache),

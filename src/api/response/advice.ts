@@ -1,22 +1,23 @@
 /** Hints for errors that have none, with `client-error-verbosity = advise`, which depend on the request:
- * others stand in the rows of the catalogue. They name the request's role, what the error's message
- * names, and objects of the schema cache, which has no privileges. @module */
-import { decodeProtectedHeader } from "jose";
+ * the rows of the catalogue have the others. They name the request's role, the subject of the error and objects of
+ * the schema cache, which has no privileges. No hint reads a message. @module */
 import { nearest } from "../../base/lib/nearest.ts";
 import { isEmbedded } from "../../database/open.ts";
-import type { ErrorFields } from "../../base/errors/service_error.ts";
+import { type ErrorFields, isRaised } from "../../base/errors/service_error.ts";
 import { quotable } from "../../base/errors/quoting.ts";
 import { operatorWords } from "../request/url/operators.ts";
 import { splitQuery } from "../request/url/query_string.ts";
-import { createAdvice, privilegeAdvice } from "./privilege_advice.ts";
+import { createAdvice, isRoleRefused, privilegeAdvice } from "./privilege_advice.ts";
 import { replacesHint, requestAdvice } from "./request_advice.ts";
 import { bearerToken } from "../../state/auth/credential.ts";
 import type { AdviceContext } from "./advice_context.ts";
+import { targetRelation } from "./request_parts.ts";
 
 type Adviser = (fields: ErrorFields, context: AdviceContext) => string | null;
 
-/** Returns the hint for an error; null if the error has one that stays, and if the table has none. */
+/** Returns the hint for an error; null if its hint stays, if a function raised it, or if no adviser knows its code. */
 export function adviceFor(fields: ErrorFields, context: AdviceContext): string | null {
+  if (isRaised(fields.subject)) return null;
   const hint = fields.hint ?? null;
   const corrected = hint === null || replacesHint(fields) ? requestAdvice(fields, context) : null;
   const advise = (fields.own ? ownAdvisers : databaseAdvisers).get(fields.code);
@@ -38,7 +39,7 @@ const ownAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   ["202", staleAdvice],
   ["204", (fields, context) => formAdvice(fields, context) ?? staleAdvice(fields, context)],
   ["205", staleAdvice],
-  ["301", ({ details }, { pieces }) => tokenAdvice(details, pieces.headers["authorization"])],
+  ["301", (_, { pieces }) => tokenAdvice(pieces.headers["authorization"])],
 ]);
 
 /** By SQLSTATE. */
@@ -50,18 +51,25 @@ const databaseAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>(
   ["42703", staleAdvice],
   ["42883", staleAdvice],
   ["42P01", staleAdvice],
+  ["57014", (_, { role }) => timeoutAdvice(role)],
+  ["XX000", geometryAdvice],
 ]);
 
-function missingRoleAdvice({ message }: ErrorFields): string | null {
-  const role = /^role "(.*)" does not exist$/s.exec(message)?.[1];
-  return role === undefined ? null : createAdvice(role);
+/** A statement that svc cancels has error `134`: an administrator or a timeout ended this one. */
+function timeoutAdvice(role: string | null): string {
+  return `If a timeout ended it: alter role ${role ?? "…"} set statement_timeout, or raise ` +
+    "db-statement-timeout";
+}
+
+function missingRoleAdvice({ subject }: ErrorFields, { role }: AdviceContext): string | null {
+  return role !== null && isRoleRefused(subject) ? createAdvice(role) : null;
 }
 
 function readOnlyAdvice(
-  { message }: ErrorFields,
+  { subject }: ErrorFields,
   { pieces, config }: AdviceContext,
 ): string | null {
-  if (!message.endsWith(" in a read-only transaction")) return null;
+  if (subject?.routine?.startsWith("PreventCommand") !== true) return null;
   if (config.dbReadOnly) return "The service is read only (db-read-only).";
   if (!pieces.path.startsWith("/rpc/")) return "The server is a standby.";
   return pieces.method === "POST"
@@ -69,11 +77,24 @@ function readOnlyAdvice(
     : "The function writes: call it with POST.";
 }
 
-function unsupportedAdvice({ message }: ErrorFields): string | null {
-  if (message.endsWith(" is not allowed in a non-volatile function")) {
-    return "The function writes: declare it volatile.";
-  }
-  return message.endsWith(" during recovery") ? "The server is a standby." : null;
+/** The C functions of PostgreSQL that refuse what a statement or a transaction does. */
+const unsupported: ReadonlyMap<string, string> = new Map([
+  ["_SPI_execute_plan", "The function writes: declare it volatile."],
+  ["init_execution_state", "The function writes: declare it volatile."],
+  ["call_bool_check_hook", "The server is a standby."],
+]);
+
+function unsupportedAdvice({ subject }: ErrorFields): string | null {
+  return unsupported.get(subject?.routine ?? "") ?? null;
+}
+
+/** PostGIS raises the errors of geometries that it cannot read with this SQLSTATE. */
+function geometryAdvice({ subject }: ErrorFields, context: AdviceContext): string | null {
+  const columns = targetRelation(context)?.columns ?? [];
+  const isSpatial = columns.some(({ baseType }) => /\bgeo(metry|graphy)\b/.test(baseType));
+  return isSpatial && subject?.routine === "pg_error"
+    ? "Send WKT such as POINT(1 2), hexadecimal WKB or GeoJSON"
+    : null;
 }
 
 /** Advice for a name that a reload may add to the schema cache. */
@@ -88,9 +109,9 @@ function planAdvice(_facts: ErrorFields, { pieces, config }: AdviceContext): str
   return isPlan && !config.dbPlanEnabled ? "Set db-plan-enabled = true" : null;
 }
 
-function formAdvice({ message }: ErrorFields, { pieces }: AdviceContext): string | null {
+function formAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
   const isForm = pieces.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
-  return isForm && /^Could not find the '\s*[{[]/.test(message)
+  return isForm && /^\s*[{[]/.test(subject?.column ?? "")
     ? "The body was read as a form: send Content-Type: application/json"
     : null;
 }
@@ -107,8 +128,8 @@ const operatorAliases: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns the filter as it should be written: `Write id=eq.5`. */
-function filterAdvice({ message }: ErrorFields, { pieces }: AdviceContext): string | null {
-  const value = /^"failed to parse filter \((.*)\)" \(line/s.exec(message)?.[1];
+function filterAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
+  const value = subject?.filter;
   if (value === undefined) return null;
   const name = splitQuery(pieces.query).find((param) => param.value === value)?.name;
   return name === undefined ? null : `Write ${name}=${correctedFilter(value)}`;
@@ -130,22 +151,7 @@ function similarOperator(word: string): string | null {
   return word.length > 2 ? nearest(word, operatorWords) : null;
 }
 
-/** Returns the hint for error 301 by its details and the token; null for others. */
-function tokenAdvice(details: unknown, authorization: string | undefined): string | null {
+function tokenAdvice(authorization: string | undefined): string | null {
   const token = authorization === undefined ? null : bearerToken(authorization);
-  if (token === null) return null;
-  if (/^["'].*["']$/.test(token)) return "Send the token without quotes";
-  if (details === "None of the keys was able to decode the JWT") {
-    return "The signature does not fit jwt-secret";
-  }
-  if (details !== "No suitable key was found to decode the JWT") return null;
-  return namesKey(token) ? "No key with that kid" : "No key for that alg";
-}
-
-function namesKey(token: string): boolean {
-  try {
-    return typeof decodeProtectedHeader(token).kid === "string";
-  } catch {
-    return false;
-  }
+  return token !== null && /^["'].*["']$/.test(token) ? "Send the token without quotes" : null;
 }

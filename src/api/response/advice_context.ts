@@ -1,6 +1,7 @@
 /** The request and the state that hints depend on. @module */
 import type { Config } from "../../state/config/options.ts";
 import type { SchemaCacheData } from "../../state/schema_cache/schema_cache.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 
 export interface AdviceContext {
@@ -9,6 +10,8 @@ export interface AdviceContext {
   readonly role: string | null;
   /** Null before the first load. Default: null. */
   readonly cache?: SchemaCacheData | null;
+  /** Null before planning, and for a batch. Its values are those of another request of the same shape. Default: null. */
+  readonly plan?: DataPlan | null;
   readonly config: Pick<
     Config,
     "dbReadOnly" | "dbSchemas" | "dbSchemaWatch" | "dbUri" | "dbPlanEnabled"

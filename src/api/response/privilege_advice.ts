@@ -1,52 +1,99 @@
 /** Hints for missing privileges: the statement that grants them. @module */
-import type { ErrorFields } from "../../base/errors/service_error.ts";
-import { chooseSchema } from "../request/profile.ts";
-import { percentDecode } from "../../base/http/percent.ts";
-import { decodeQueryText, splitQuery } from "../request/url/query_string.ts";
-import type { RawRequest } from "../request/raw_request.ts";
+import type { ErrorFields, ErrorSubject } from "../../base/errors/service_error.ts";
 import { nameText } from "../../base/sql/name_text.ts";
+import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
+import type { ReadNode } from "../plan/read/read_node.ts";
+import type { RawRequest } from "../request/raw_request.ts";
+import { splitQuery } from "../request/url/query_string.ts";
+import { type DataPlan, relationOf } from "../transaction/data_plan.ts";
 import type { AdviceContext } from "./advice_context.ts";
+import { targetRelation } from "./request_parts.ts";
 
-/** Returns the hint for SQLSTATE 42501 by PostgreSQL's message; null for another message. */
-export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext): string | null {
-  const becomes = /^permission denied to set role "(.*)"$/s.exec(message)?.[1];
-  if (becomes !== undefined) return grantAdvice(becomes);
-  const secured = /row-level security policy.* for table "(.*)"$/s.exec(message)?.[1];
-  if (secured !== undefined) {
-    return `A policy on "${secured}" with check (…) must allow the row; a representation needs a ` +
-      "select policy, too.";
-  }
-  const [, kind, name] =
-    /^permission denied for (table|view|materialized view|foreign table|schema|sequence|function|procedure) (.+)$/s
-      .exec(message) ?? [];
-  if (kind === undefined || name === undefined || context.role === null) return null;
+/** The C functions of PostgreSQL that raise 42501. */
+const routines = {
+  /** Any object: PostgreSQL names it in a message only. */
+  object: "aclcheck_error",
+  sequence: "nextval_internal",
+  policy: "ExecWithCheckOptions",
+  /** A setting, such as `role`. */
+  setting: "call_string_check_hook",
+} as const;
+
+/** Returns the hint for SQLSTATE 42501; null for an error that a function raises. */
+export function privilegeAdvice({ subject }: ErrorFields, context: AdviceContext): string | null {
+  if (context.role === null) return null;
   const role = nameText(context.role);
-  switch (kind) {
-    case "schema":
-      return `grant usage on schema ${nameText(name)} to ${role};`;
-    case "sequence":
-      return sequenceAdvice(name, role, context);
-    case "function":
-    case "procedure":
-      return `Grant ${role} EXECUTE on the ${kind} ${routineText(name, context)}, with its ` +
-        "argument types if several have the name";
+  switch (subject?.routine) {
+    case routines.setting:
+      return isRoleRefused(subject) ? grantAdvice(context.role) : null;
+    case routines.policy:
+      return policyAdvice(subject, context);
+    case routines.sequence:
+      return sequenceAdvice(subject, role, context);
+    case routines.object:
+      return objectAdvice(subject, role, context);
     default:
-      return relationAdvice(name, role, context);
+      return null;
   }
 }
 
-function relationAdvice(name: string, role: string, context: AdviceContext): string {
-  const { pieces } = context;
-  if (targetOf(pieces) === name) {
-    return `grant ${privilegesOf(pieces).join(", ")} on ${
-      qualifiedText(name, context)
-    } to ${role};`;
+/** Whether PostgreSQL refuses to set the role of a request. */
+export function isRoleRefused(subject: ErrorSubject | undefined): boolean {
+  return subject?.routine === routines.setting && subject.isNested !== true;
+}
+
+function policyAdvice({ isNested }: ErrorSubject, context: AdviceContext): string {
+  const target = isNested === true ? null : targetRelation(context);
+  return `A policy on ${target === null ? "the table" : `"${target.name}"`} with check (…) must ` +
+    "allow the row; a representation needs a select policy, too.";
+}
+
+/** PostgreSQL tells the position of a name in a schema that the role may not use, but no other position. */
+function objectAdvice(
+  { names = [], isNested }: ErrorSubject,
+  role: string,
+  context: AdviceContext,
+): string | null {
+  const [schema, ...name] = names;
+  if (schema !== undefined && name.length > 0) {
+    return `grant usage on schema ${nameText(schema)} to ${role};`;
   }
-  if (targetOf(pieces) !== null && decodeQueryText(pieces.query).includes(name)) {
-    return `grant select on ${qualifiedText(name, context)} to ${role};`;
+  if (isNested === true) {
+    return `Grant ${role} the privileges on what functions or triggers of the request use`;
   }
-  return `Grant ${role} the privileges on ${nameText(name)} that views, functions or triggers of ` +
-    "the request use";
+  const { plan = null } = context;
+  if (plan?.kind === "call") {
+    const { schema, name } = plan.call.routine;
+    return `Grant ${role} EXECUTE on the function ${nameText(schema, name)}, with its argument ` +
+      "types if several have the name, and USAGE on its schema";
+  }
+  const grants = plan === null ? [] : grantsOf(plan, context.pieces);
+  return grants.map((grant) => `grant ${grant} to ${role};`).join(" ") || null;
+}
+
+/** Returns the privileges that a request on a relation needs. */
+function grantsOf(
+  plan: Exclude<DataPlan, { kind: "call" }>,
+  pieces: RawRequest,
+): readonly string[] {
+  const target = relationOf(plan)!;
+  const read = plan.kind === "mutate" ? plan.mutate.read : plan.read;
+  const embedded = read === null ? [] : relationsBelow(read.root);
+  const names = [...new Set(embedded.map(({ schema, name }) => nameText(schema, name)))];
+  const privileges = privilegesOf(pieces);
+  const own = nameText(target.schema, target.name);
+  const others = names.filter((name) => name !== own);
+  if (privileges.join() === "select") return [`select on ${[own, ...others].join(", ")}`];
+  const select = others.length === 0 ? [] : [`select on ${others.join(", ")}`];
+  return [`${privileges.join(", ")} on ${own}`, ...select];
+}
+
+function relationsBelow({ embeds }: ReadNode): readonly QualifiedName[] {
+  return embeds.flatMap(({ node, join }) => [
+    ...join.kind === "junction" ? [join.junction] : [],
+    ...node.relation === null ? [] : [node.relation],
+    ...relationsBelow(node),
+  ]);
 }
 
 type Privilege = "select" | "insert" | "update" | "delete";
@@ -73,31 +120,19 @@ function privilegesOf({ method, query, headers }: RawRequest): readonly Privileg
   }
 }
 
-/** Returns the relation in a path; null for others. */
-function targetOf({ path }: RawRequest): string | null {
-  return path.startsWith("/rpc/") ? null : percentDecode(path.slice(1), "reject");
-}
-
-/** PostgreSQL names a relation without its schema. */
-function qualifiedText(name: string, { pieces, config }: AdviceContext): string {
-  try {
-    return nameText(chooseSchema(pieces, config).schema, name);
-  } catch {
-    return nameText(name);
-  }
-}
-
-/** The sequence of a column is in the schema of its table; the message names no other schema. */
-function sequenceAdvice(name: string, role: string, context: AdviceContext): string {
-  const target = targetOf(context.pieces);
-  return target !== null && name.startsWith(`${target}_`)
-    ? `grant usage on sequence ${qualifiedText(name, context)} to ${role};`
-    : `Grant ${role} USAGE on the sequence ${nameText(name)}`;
-}
-
-function routineText(name: string, context: AdviceContext): string {
-  const { path } = context.pieces;
-  return path === `/rpc/${name}` ? qualifiedText(name, context) : nameText(name);
+/** Names the sequences in the defaults of the target's columns: an insert of the request uses them. */
+function sequenceAdvice(
+  { isNested }: ErrorSubject,
+  role: string,
+  context: AdviceContext,
+): string {
+  const columns = isNested === true ? [] : targetRelation(context)?.columns ?? [];
+  const sequences = columns.flatMap((column) =>
+    /^nextval\('([^']+)'::regclass\)$/.exec(column.default ?? "")?.[1] ?? []
+  );
+  return sequences.length === 0
+    ? `Grant ${role} USAGE on the sequence`
+    : `grant usage on sequence ${sequences.join(", ")} to ${role};`;
 }
 
 /** Returns the hint for a role that exists. A superuser must stay out of reach of requests. */

@@ -1,13 +1,14 @@
 /** Hints that correct a request with what the schema cache knows: names, keys, labels, paths of embeds.
  * @module */
 import { locationOf } from "./address_headers.ts";
+import { pathSegment } from "../../base/http/percent.ts";
 import { nearest } from "../../base/lib/nearest.ts";
 import type { ErrorFields } from "../../base/errors/service_error.ts";
-import { percentDecode } from "../../base/http/percent.ts";
-import { splitQuery } from "../request/url/query_string.ts";
-import type { Column, Relation, SchemaCacheData } from "../../state/schema_cache/schema_cache.ts";
+import type { Relation, SchemaCacheData } from "../../state/schema_cache/schema_cache.ts";
 import { bearerToken } from "../../state/auth/credential.ts";
 import type { AdviceContext } from "./advice_context.ts";
+import { decoded, paramsOf, targetRelation } from "./request_parts.ts";
+import { valueAdvice } from "./value_advice.ts";
 
 /** Returns the corrected part of a request; null if the error has no correction here. */
 export function requestAdvice(fields: ErrorFields, context: AdviceContext): string | null {
@@ -33,27 +34,21 @@ const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correcti
   ["196", (_, context) => clauseCorrection(context)],
   ["200", embedPath],
   ["202", functionName],
-  [
-    "204",
-    ({ message }, context) => columnName(/^Could not find the '(.*)' column/s, message, context),
-  ],
+  ["204", ({ subject }, context) => similarColumn(subject?.column, context)],
   ["205", tableName],
 ]);
 
 /** By SQLSTATE. */
 const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
-  ["22P02", valueCorrection],
+  ["22001", valueAdvice],
+  ["22003", valueAdvice],
+  ["22007", valueAdvice],
+  ["22008", valueAdvice],
+  ["22P02", valueAdvice],
   ["42501", (_, { pieces, role }) => schemeCorrection(pieces.headers["authorization"], role)],
   ["42703", columnCorrection],
   ["42704", typeName],
   ["42P10", (_, context) => uniqueKeys(context)],
-  [
-    "57014",
-    ({ message }, { role }) =>
-      message.endsWith("statement timeout")
-        ? `Raise it: alter role ${role ?? "…"} set statement_timeout, or db-statement-timeout`
-        : null,
-  ],
 ]);
 
 /** `/products/`, `/products/1` and `/api/products`: the path that names the relation. */
@@ -74,7 +69,7 @@ function functionPath({ pieces, cache }: AdviceContext): string | null {
   const name = decoded(pieces.path.slice(1));
   if (cache?.relations.some((relation) => relation.name === name) !== false) return null;
   if (!cache.routines.some((routine) => routine.name === name)) return null;
-  return `Write /rpc/${name}?${pieces.query}`;
+  return `Write /rpc/${pathSegment(name)}?${pieces.query}`;
 }
 
 /** Corrects `select`, `order`, `or` and `and` that cannot be parsed, and filters like those of SQL. */
@@ -162,10 +157,9 @@ const otherClauses: readonly (readonly [names: string[], clause: (value: string)
 ];
 
 /** `sort=price`, `where=price>5`, `price[gt]=5` and `price__gt=5`, which other interfaces have. */
-function otherParameter({ message }: ErrorFields, context: AdviceContext): string | null {
-  const text = /^"failed to parse filter \((.*)\)" \(line/s.exec(message)?.[1];
+function otherParameter({ subject }: ErrorFields, context: AdviceContext): string | null {
   const { name = "", value = "" } = paramsOf(context.pieces.query)
-    .find((param) => param.value === text && param.name !== "select") ?? {};
+    .find((param) => param.value === subject?.filter && param.name !== "select") ?? {};
   const relation = targetRelation(context);
   const columns = relation?.columns.map((column) => column.name) ?? [];
   if (relation === null || columns.includes(name)) return null;
@@ -182,50 +176,50 @@ function otherParameter({ message }: ErrorFields, context: AdviceContext): strin
 }
 
 /** Names the path from one relation to another over a third; `max(price)` is an aggregate. */
-function embedPath({ message }: ErrorFields, { cache, pieces }: AdviceContext): string | null {
-  const [, from, to] = /between '(.*)' and '(.*)' in the schema cache$/s.exec(message) ?? [];
+function embedPath({ subject }: ErrorFields, { cache, pieces }: AdviceContext): string | null {
+  const { relation: from = "", embed: to = "" } = subject ?? {};
   const [, call, operand] = /\b(sum|avg|min|max)\((\w+)\)/.exec(decoded(pieces.query)) ?? [];
   if (call !== undefined && call === to) return `Write ${operand}.${call}()`;
   const ends = cache?.relationships ?? [];
-  const target = from === undefined ? null : relationNamed(to!, cache);
+  const target = relationNamed(to, cache);
   if (target === null) return null;
   const next = (name: string) =>
     ends.filter(({ origin }) => origin.name === name).map(({ foreign }) => foreign.name);
-  const middle = next(from!).find((name) => next(name).includes(target.name));
+  const middle = next(from).find((name) => next(name).includes(target.name));
   if (middle === undefined) return null;
   // Node 20 has no `RegExp.escape`.
-  const name = to!.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  const name = to.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
   const [, items = "*"] = new RegExp(`\\b${name}\\(([^()]*)\\)`)
     .exec(decoded(pieces.query)) ?? [];
   return `Write ${middle}(${target.name}(${items}))`;
 }
 
-function tableName({ message }: ErrorFields, { cache }: AdviceContext): string | null {
-  const [, name = ""] = /^Could not find the table '.*?\.(.*)' in/s.exec(message) ?? [];
+function tableName({ subject }: ErrorFields, { cache }: AdviceContext): string | null {
+  const name = subject?.relation ?? "";
   const found = relationNamed(name.replace(/\.(json|csv)$/, ""), cache);
   return found && `Perhaps you meant the table '${found.schema}.${found.name}'`;
 }
 
-function functionName({ message }: ErrorFields, { cache }: AdviceContext): string | null {
-  const [, name = ""] = /function \w+\.([^( ]+)/.exec(message) ?? [];
+function functionName({ subject }: ErrorFields, { cache }: AdviceContext): string | null {
   const routines = cache?.routines ?? [];
-  const found = nearest(name, routines.map((routine) => routine.name));
+  const found = nearest(subject?.function ?? "", routines.map((routine) => routine.name));
   const routine = routines.find((each) => each.name === found);
   if (routine === undefined) return null;
   const names = routine.parameters.map((parameter) => parameter.name);
-  return `Perhaps you meant /rpc/${found}${names.length === 0 ? "" : ` with ${names.join(", ")}`}`;
+  return `Perhaps you meant /rpc/${pathSegment(routine.name)}${
+    names.length === 0 ? "" : ` with ${names.join(", ")}`
+  }`;
 }
 
-function columnName(pattern: RegExp, message: string, context: AdviceContext): string | null {
-  const name = pattern.exec(message)?.[1];
+function similarColumn(name: string | undefined, context: AdviceContext): string | null {
   const columns = targetRelation(context)?.columns.map((column) => column.name) ?? [];
   const found = name === undefined ? null : nearest(name, columns);
   return found === null ? null : `Perhaps you meant '${found}'`;
 }
 
 /** `select=name price`, `order=price desc`, and `select=categories` of a related relation. */
-function columnCorrection({ message }: ErrorFields, context: AdviceContext): string | null {
-  const name = /^column [^.]+\.(.*) does not exist$/s.exec(message)?.[1];
+function columnCorrection({ subject }: ErrorFields, context: AdviceContext): string | null {
+  const name = subject?.names?.at(-1);
   if (name === undefined) return null;
   const params = paramsOf(context.pieces.query);
   const order = params.find((param) => param.name === "order")?.value;
@@ -241,33 +235,14 @@ function columnCorrection({ message }: ErrorFields, context: AdviceContext): str
     origin.name === target?.name && foreign.name === name
   );
   if (isRelated === true) return `Write ${name}(*)`;
-  return columnName(/\.(.*) does not exist$/s, message, context);
-}
-
-/** Names the labels of an enum, the column whose type a value does not fit, or `cs` of an array. */
-function valueCorrection({ message }: ErrorFields, context: AdviceContext): string | null {
-  const item = /^malformed array literal: "(.*)"$/s.exec(message)?.[1];
-  const array = paramsOf(context.pieces.query).find((each) => each.value === `eq.${item}`);
-  if (array !== undefined) return `Write ${array.name}=cs.{${item}}`;
-  const [, type, value] = /^invalid input (?:value|syntax) for (?:enum|type) (.+): "(.*)"$/s
-    .exec(message) ?? [];
-  const columns = targetRelation(context)?.columns ?? [];
-  const labels = columns.find((column) => typeName(column) === type)?.enumLabels ?? [];
-  if (labels.length > 0) return `Write one of: ${labels.join(", ")}`;
-  const param = paramsOf(context.pieces.query).find((each) => each.value.endsWith(value ?? "."));
-  const column = columns.find(({ name }) => name === param?.name);
-  return column === undefined ? null : `The column ${column.name} is ${column.baseType}`;
-
-  function typeName({ baseType }: Column): string {
-    return baseType.slice(baseType.lastIndexOf(".") + 1);
-  }
+  return similarColumn(name, context);
 }
 
 /** Types that requests cast to. */
 const types = "text date integer bigint numeric timestamptz timestamp boolean".split(" ");
 
-function typeName({ message }: ErrorFields): string | null {
-  const found = nearest(/^type "(.*)" does not exist$/s.exec(message)?.[1] ?? "", types);
+function typeName({ subject }: ErrorFields): string | null {
+  const found = nearest(subject?.names?.at(-1) ?? "", types);
   return found === null ? null : `Perhaps you meant ::${found}`;
 }
 
@@ -289,21 +264,8 @@ function schemeCorrection(header: string | undefined, role: string | null): stri
   return `Write Authorization: Bearer and the token: the request ran as ${role}`;
 }
 
-function targetRelation({ pieces, cache }: AdviceContext): Relation | null {
-  const name = decoded(pieces.path.slice(1));
-  return cache?.relations.find((relation) => relation.name === name) ?? null;
-}
-
 function relationNamed(name: string, cache: AdviceContext["cache"]): Relation | null {
   const relations: SchemaCacheData["relations"] = cache?.relations ?? [];
   const found = nearest(name, relations.map((relation) => relation.name));
   return relations.find((relation) => relation.name === found) ?? null;
-}
-
-function decoded(text: string): string {
-  return percentDecode(text, "replace");
-}
-
-function paramsOf(query: string): readonly { readonly name: string; readonly value: string }[] {
-  return splitQuery(query).map(({ name, value }) => ({ name, value: value ?? "" }));
 }

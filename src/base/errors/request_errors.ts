@@ -29,6 +29,7 @@ export const requestErrors = {
       quotable(problem.raw)
     })" (line 1, column ${problem.column})`,
     details: problem.details,
+    ...(problem.what === "filter" ? { subject: { filter: problem.raw } } : {}),
   })).when("a query parameter cannot be parsed"),
   methodOnFunction: defineError("101", 405, (method: string) => ({
     message: `Cannot use the ${quotable(method)} method on RPC`,

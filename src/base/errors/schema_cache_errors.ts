@@ -28,6 +28,7 @@ export const schemaCacheErrors = {
       (problem.requestHint === null ? "" : ` using the hint '${quotable(problem.requestHint)}'`) +
       ` in the schema '${problem.schema}', but no matches were found.`,
     hint: problem.suggestion,
+    subject: { relation: problem.parent, embed: problem.child },
   })).when("the schema cache has no relationship for an embed"),
   ambiguousRelationship: defineError("201", 300, (problem: {
     readonly parent: string;
@@ -45,9 +46,10 @@ export const schemaCacheErrors = {
       problem.candidates.map(({ suggestion }) => `'${suggestion}'`).join(", ") +
       ". Find the desired relationship in the 'details' key.",
   })).when("the schema cache has several relationships for an embed"),
-  noFunction: defineError("202", 404, (texts: ErrorTexts) => texts).when(
-    "no function matches the name and the arguments",
-  ),
+  noFunction: defineError("202", 404, ({ name }: Qualified, texts: ErrorTexts) => ({
+    ...texts,
+    subject: { function: name },
+  })).when("no function matches the name and the arguments"),
   ambiguousFunction: defineError("203", 300, (candidates: readonly string[]) => ({
     message: "Could not choose the best candidate function between: " + candidates.join(", "),
     hint: "Try renaming the parameters or the function itself in the database so function " +
@@ -55,10 +57,12 @@ export const schemaCacheErrors = {
   })).when("several functions match the name and the arguments"),
   noColumn: defineError("204", 400, (column: string, relation: string) => ({
     message: `Could not find the '${quotable(column)}' column of '${relation}' in the schema cache`,
+    subject: { relation, column },
   })).when("a column of the body or of `columns` does not exist"),
   noRelation: defineError("205", 404, (relation: Qualified, suggestion: Qualified | null) => ({
     message: `Could not find the table '${qualified(relation)}' in the schema cache`,
     hint: suggestion === null ? null : `Perhaps you meant the table '${qualified(suggestion)}'`,
+    subject: { schema: relation.schema, relation: relation.name },
   })).when("the relation does not exist in the exposed schema"),
 } as const;
 

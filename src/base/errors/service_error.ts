@@ -21,6 +21,34 @@ export interface FailedOperation {
   readonly url: string;
 }
 
+/**
+ * The subject of an error. Hints read it and no message: dialects word messages, and `lc_messages` translates
+ * the messages of PostgreSQL, which sends most of these names as fields.
+ */
+export interface ErrorSubject {
+  readonly schema?: string;
+  readonly relation?: string;
+  readonly column?: string;
+  readonly constraint?: string;
+  readonly dataType?: string;
+  readonly function?: string;
+  /** The target of an embed. */
+  readonly embed?: string;
+  /** The text of a filter that cannot be parsed. */
+  readonly filter?: string;
+  /** The parts of the name at the position of the error in the SQL: `["film", "title"]`. */
+  readonly names?: readonly string[];
+  /** The C function of PostgreSQL that raised the error: `aclcheck_error`. */
+  readonly routine?: string;
+  /** True if a function or a trigger ran the SQL that failed. */
+  readonly isNested?: true;
+}
+
+/** Whether RAISE of PL/pgSQL made an error: its author chose SQLSTATE and message. */
+export function isRaised(subject: ErrorSubject | undefined): boolean {
+  return subject?.routine === "exec_stmt_raise";
+}
+
 /** An error as data: its texts, code, status and headers. */
 export interface ErrorFields extends ErrorTexts {
   /** The whole code without the dialect's prefix (`116`), or a complete foreign code. */
@@ -28,6 +56,7 @@ export interface ErrorFields extends ErrorTexts {
   /** Whether `code` is a code of svc, to which the dialect adds its prefix. */
   readonly own: boolean;
   readonly status: number;
+  readonly subject?: ErrorSubject;
   /** Message in words, which the default dialect sends; its details are then message and details. */
   readonly inWords?: string;
   /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
@@ -70,6 +99,7 @@ export interface DatabaseFailure {
   readonly message: string;
   readonly detail: string | null;
   readonly hint: string | null;
+  readonly subject?: ErrorSubject;
   /** The severity is FATAL or PANIC: the server ends the connection with this error. */
   readonly fatal?: true;
 }

@@ -4,7 +4,7 @@ import { errors } from "./catalogue.ts";
 import { bearerChallenge } from "./definition.ts";
 import { headerValue, isHeaderName, reasonPhrase, sendableStatus } from "./http_text.ts";
 import { truncated } from "./quoting.ts";
-import { type DatabaseFailure, ServiceError } from "./service_error.ts";
+import { type DatabaseFailure, isRaised, ServiceError } from "./service_error.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { isJsonObject, parseJsonObject } from "../lib/json_object.ts";
 
@@ -116,21 +116,19 @@ export function databaseFailureToError(
     message: shortened(failure.message),
     details: failure.detail && shortened(failure.detail),
     hint: hintOf(failure, context.dialect),
+    ...(failure.subject === undefined ? {} : { subject: failure.subject }),
     ...(failure.sqlstate.startsWith(connectionException) ? { describesServer: true } : {}),
     ...(status === 401 ? { headers: bearerChallenge } : {}),
     ...(failure.sqlstate === `PT${status}` ? { statusText: reasonPhrase(failure.message) } : {}),
   });
 }
 
-/** PostgreSQL's hint for some serialization failures, which the dialect may word. */
-const retryHint = "The transaction might succeed if retried.";
-
-function hintOf(failure: DatabaseFailure, { hints }: Pick<Dialect, "hints">): string | null {
-  const { hint, sqlstate, message } = failure;
-  const rule = hint === null || hint === retryHint
-    ? hints.find((each) => each.state === sqlstate && (each.message?.test(message) ?? true))
-    : undefined;
-  return rule?.hint ?? (hint && shortened(hint));
+function hintOf(
+  { hint, sqlstate, subject }: DatabaseFailure,
+  { hints }: Pick<Dialect, "hints">,
+): string | null {
+  const isKept = hint !== null && isRaised(subject);
+  return (isKept ? undefined : hints[sqlstate]) ?? (hint && shortened(hint));
 }
 
 /** In UTF-16 units. PostgreSQL quotes whole values: `invalid input syntax for type integer: "…"`. */

@@ -1,11 +1,12 @@
 /** Errors of tokens. @module */
 import { bearerChallenge, defineError } from "./definition.ts";
 
-function invalidToken(message: string, details: string | null = null) {
+function invalidToken(message: string, details: string | null = null, advice?: string) {
   const description = message.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
   return {
     message,
     details,
+    ...(advice === undefined ? {} : { advice }),
     headers: [
       ["WWW-Authenticate", `Bearer error="invalid_token", error_description="${description}"`],
     ] as const,

@@ -267,7 +267,7 @@ export class Connection {
   #message(type: number, payload: Uint8Array): void {
     switch (type) {
       case backend.error:
-        return this.#failed(readServerError(payload));
+        return this.#failed(readServerError(payload, this.#current?.statement?.text));
       case backend.ready:
         return this.#ready(payload[0] ?? 0);
       case backend.parameterStatus:

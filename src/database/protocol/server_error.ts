@@ -1,5 +1,5 @@
 /** Reads the errors of the server. @module */
-import type { DatabaseFailure } from "../../base/errors/service_error.ts";
+import type { DatabaseFailure, ErrorSubject } from "../../base/errors/service_error.ts";
 import { statementNamePrefix } from "../failure.ts";
 import { readFields } from "./messages.ts";
 
@@ -31,7 +31,8 @@ export interface ServerError {
   readonly isStale: boolean;
 }
 
-export function readServerError(payload: Uint8Array): ServerError {
+/** Reads an error. `sql` is the statement that failed, if it is known. */
+export function readServerError(payload: Uint8Array, sql = ""): ServerError {
   const fields = readFields(payload);
   const severity = fields.get("V");
   const isFatal = severity === "FATAL" || severity === "PANIC";
@@ -44,6 +45,7 @@ export function readServerError(payload: Uint8Array): ServerError {
       message,
       detail: fields.get("D") ?? null,
       hint: fields.get("H") ?? null,
+      ...(fields.has("R") ? { subject: subjectOf(fields, sql) } : {}),
       ...(isFatal ? { fatal: true } : {}),
     },
     hasContext: fields.has("W"),
@@ -52,4 +54,43 @@ export function readServerError(payload: Uint8Array): ServerError {
       (sqlstate === duplicateStatement && message.includes(`"${statementNamePrefix}`)) ||
       (sqlstate === featureNotSupported && routine === planRevalidation),
   };
+}
+
+/** The fields of the protocol that name what an error concerns. */
+const subjectFields = {
+  schema: "s",
+  relation: "t",
+  column: "c",
+  dataType: "d",
+  constraint: "n",
+  routine: "R",
+} as const;
+
+/** A pooler's error has none of the fields. */
+function subjectOf(fields: ReadonlyMap<string, string>, sql: string): ErrorSubject {
+  const named = Object.entries(subjectFields).flatMap(([name, field]) => {
+    const text = fields.get(field);
+    return text === undefined ? [] : [[name, text]];
+  });
+  // The SQL of a function has its position in `p`.
+  const position = fields.get("P") ?? fields.get("p");
+  const names = namesAt(fields.get("q") ?? sql, Number(position ?? 0));
+  return {
+    ...Object.fromEntries(named),
+    ...(names.length === 0 ? {} : { names }),
+    ...(fields.has("W") ? { isNested: true } : {}),
+  };
+}
+
+/** Returns the parts of the qualified name at a position, in characters from 1; empty without a name. */
+function namesAt(sql: string, position: number): readonly string[] {
+  if (position === 0) return [];
+  const part = /\.?(?:"((?:[^"]|"")*)"|([\p{L}_][\p{L}\p{N}_$]*))/uy;
+  part.lastIndex = Array.from(sql).slice(0, position - 1).join("").length;
+  const names: string[] = [];
+  for (let match = part.exec(sql); match !== null; match = part.exec(sql)) {
+    names.push(match[1]?.replaceAll('""', '"') ?? match[2]!);
+    if (sql[part.lastIndex] !== ".") break;
+  }
+  return names;
 }

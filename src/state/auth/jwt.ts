@@ -74,13 +74,14 @@ export async function verifySignature(
 }
 
 /** Returns the error of a token that no key verifies. */
-export function noSuitableKey(candidates: number): ServiceError {
-  return errors.invalidToken(
-    "No suitable key or wrong key type",
-    candidates === 0
-      ? "No suitable key was found to decode the JWT"
-      : "None of the keys was able to decode the JWT",
-  );
+export function noSuitableKey(candidates: number, { kid }: TokenHeader): ServiceError {
+  const [details, advice] = candidates > 0
+    ? ["None of the keys was able to decode the JWT", "The signature does not fit jwt-secret"]
+    : [
+      "No suitable key was found to decode the JWT",
+      kid === null ? "No key for that alg" : "No key with that kid",
+    ];
+  return errors.invalidToken("No suitable key or wrong key type", details, advice);
 }
 
 /** Throws `errors.invalidToken` for an empty token and for one above {@linkcode maxTokenLength}. */

@@ -65,10 +65,14 @@ export async function verifyToken(
   const verified = await verifySignature(token, local);
   if (verified !== null) return { token: verified, keySet: null };
   // Fetched sets have no symmetric keys.
-  if (remoteKeys === null || isSymmetric(token.header.alg)) throw noSuitableKey(local.length);
+  if (remoteKeys === null || isSymmetric(token.header.alg)) {
+    throw noSuitableKey(local.length, token.header);
+  }
   const keySet = await remoteKeys.setWithKey(token.header.kid, waitUntil);
   const remote = selectKeys(keySet, token.header);
   const verifiedByRemote = await verifySignature(token, remote);
-  if (verifiedByRemote === null) throw noSuitableKey(local.length + remote.length);
+  if (verifiedByRemote === null) {
+    throw noSuitableKey(local.length + remote.length, token.header);
+  }
   return { token: verifiedByRemote, keySet };
 }

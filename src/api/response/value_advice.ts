@@ -1,0 +1,187 @@
+/** Hints for values that PostgreSQL refuses. Its error names neither column nor parameter, but the request and its
+ * plan tell which columns and parameters the value can be of. @module */
+import { fieldsOfCondition } from "../plan/values/planned_values.ts";
+import type { Condition, ReadNode } from "../plan/read/read_node.ts";
+import { readOf } from "../plan/plan.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
+import type { Column, Relation } from "../../state/schema_cache/schema_cache.ts";
+import type { AdviceContext } from "./advice_context.ts";
+import { paramsOf } from "./request_parts.ts";
+
+/** A column or a parameter of a function. */
+interface Receiver extends Pick<Column, "name" | "baseType" | "enumLabels" | "declaredType"> {
+  readonly kind: "column" | "parameter";
+  readonly maxLength: number | null;
+}
+
+const integerRanges: ReadonlyMap<string, bigint> = new Map([
+  ["smallint", 2n ** 15n],
+  ["integer", 2n ** 31n],
+  ["bigint", 2n ** 63n],
+]);
+
+/** Types that accept any text, or that refuse it with another SQLSTATE than 22P02. */
+const textTypes = /^(text|character|character varying|name|citext|date|time|interval|ts|xml)/;
+
+/** Whether a column can be the reason of an error, by its SQLSTATE. */
+const refusals: Readonly<Record<string, (receiver: Receiver) => boolean>> = {
+  "22001": ({ maxLength, baseType }) => maxLength !== null || /^bit\b/.test(baseType),
+  "22003": ({ baseType }) => /^(smallint|integer|bigint|numeric|real|double|money)/.test(baseType),
+  "22007": ({ baseType }) => /^(date|time|interval)/.test(baseType),
+  "22008": ({ baseType }) => /^(date|time|interval)/.test(baseType),
+  "22P02": ({ baseType, enumLabels }) =>
+    enumLabels.length > 0 || baseType.endsWith("[]") || !textTypes.test(baseType),
+};
+
+/** A longer list of columns does not help. */
+const maxListed = 5;
+
+/** Names the column or the parameter that a value does not fit, or those that can be meant. */
+export function valueAdvice({ code }: { readonly code: string }, context: AdviceContext) {
+  const receivers = receiversOf(context)?.filter((receiver) => refusals[code]!(receiver)) ?? [];
+  const { misfits, fitting } = sortedFilters(receivers, context);
+  const named = misfits.length > 0 ? misfits : receivers.filter((each) => !fitting.has(each));
+  const [only, ...others] = new Set(named);
+  const typeOf = ({ baseType, declaredType }: Receiver) =>
+    code === "22001" ? declaredType : baseType;
+  if (only === undefined || others.length >= maxListed) return null;
+  if (others.length > 0) {
+    const list = [only, ...others].map((each) => `${each.name} (${typeOf(each)})`);
+    return `The value of one of these does not fit: ${list.join(", ")}`;
+  }
+  const filter = paramsOf(context.pieces.query).find(({ name }) => name === only.name)?.value ?? "";
+  if (only.baseType.endsWith("[]") && /^eq\.[^{]/.test(filter)) {
+    return `Write ${only.name}=cs.{${filter.slice(3)}}`;
+  }
+  return only.enumLabels.length > 0
+    ? `Write one of: ${only.enumLabels.join(", ")}`
+    : `The ${only.kind} ${only.name} is ${typeOf(only)}`;
+}
+
+/** Sorts the columns and parameters that the query string names, by whether their values fit them. */
+function sortedFilters(receivers: readonly Receiver[], { pieces }: AdviceContext) {
+  const params = paramsOf(pieces.query);
+  const isGrouped = params.some(({ name }) => /^(not\.)?(and|or)$/.test(name));
+  const misfits: Receiver[] = [];
+  const fitting = new Set<Receiver>();
+  for (const receiver of receivers) {
+    const given = params.filter(({ name }) => name === receiver.name)
+      .map(({ value }) => receiver.kind === "parameter" ? [value] : operandsOf(value));
+    const fits = given.map((values) => values?.map((value) => fitOf(receiver, value)));
+    if (fits.some((each) => each?.includes(false))) misfits.push(receiver);
+    else if (!isGrouped && fits.length > 0 && fits.every((each) => each?.every(Boolean))) {
+      fitting.add(receiver);
+    }
+  }
+  return { misfits, fitting };
+}
+
+/** Returns the operands of a filter; undefined for a filter whose operand has another type than the column. */
+function operandsOf(filter: string): readonly string[] | undefined {
+  const [, operator, text = ""] = /^(?:not\.)?(eq|neq|gte?|lte?|isdistinct|in)\.(.*)$/s
+    .exec(filter) ?? [];
+  if (operator !== "in") return operator === undefined ? undefined : [text];
+  return text.includes('"') ? undefined : text.replace(/^\(|\)$/g, "").split(",");
+}
+
+/** Returns whether PostgreSQL reads a value as the type; null if that is not known. */
+function fitOf({ baseType, enumLabels }: Receiver, value: string): boolean | null {
+  if (enumLabels.length > 0) return enumLabels.includes(value);
+  if (baseType.endsWith("[]")) return /^\s*[{[]/.test(value);
+  const range = integerRanges.get(baseType);
+  if (range !== undefined) return fitsInteger(value.trim(), range);
+  switch (baseType) {
+    case "numeric":
+    case "real":
+    case "double precision":
+      return /^\s*(?:[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf(?:inity)?|nan)\s*$/i
+        .test(value);
+    case "boolean":
+      return /^\s*(?:t|tru?e?|f|fal?s?e?|y|yes?|n|no|on|off?|0|1)\s*$/i.test(value);
+    case "uuid":
+      return /^\{?[\da-f]{4}(?:-?[\da-f]{4}){7}\}?$/i.test(value);
+    default:
+      return null;
+  }
+}
+
+function fitsInteger(value: string, range: bigint): boolean | null {
+  if (/^[-+]?0[xob]/i.test(value)) return null;
+  if (!/^[-+]?\d[\d_]*$/.test(value)) return false;
+  if (value.length > 40) return false;
+  const number = BigInt(value.replaceAll(/[_+]/g, ""));
+  return number >= -range && number < range;
+}
+
+/** Returns the columns and parameters that get values of the request; null if some are not known. */
+function receiversOf(context: AdviceContext): readonly Receiver[] | null {
+  const { plan = null } = context;
+  if (plan === null) return null;
+  if (plan.kind === "mutate") {
+    const { mutate } = plan;
+    const written = writtenNames(mutate);
+    const filtered = "where" in mutate ? fieldNames(mutate.where ?? []) : [];
+    return written && columnsNamed([...filtered, ...written], mutate.relation, "");
+  }
+  const { root, relation } = readOf(plan);
+  const filtered = nodesOf(root).flatMap(({ node, path }) => {
+    const source = path === "" ? relation : relationOfNode(node, context);
+    return columnsNamed(fieldNames(node.conditions), source, path);
+  });
+  return plan.kind === "call" ? [...parametersOf(plan), ...filtered] : filtered;
+}
+
+function columnsNamed(names: readonly string[], relation: Relation | null, path: string) {
+  const columns = relation?.columns.filter(({ name }) => names.includes(name)) ?? [];
+  return columns.map((column): Receiver => ({
+    ...column,
+    kind: "column",
+    name: path + column.name,
+  }));
+}
+
+function parametersOf({ call: { routine } }: Extract<DataPlan, { kind: "call" }>) {
+  return routine.parameters.map(({ name, type }): Receiver => {
+    const kind = "parameter";
+    return { kind, name, baseType: type, declaredType: type, enumLabels: [], maxLength: null };
+  });
+}
+
+/** Returns the columns that get values of the body; null for those of nested rows. */
+function writtenNames(
+  mutate: Extract<DataPlan, { kind: "mutate" }>["mutate"],
+): readonly string[] | null {
+  switch (mutate.kind) {
+    case "delete":
+      return [];
+    case "patch":
+      return mutate.patches.written.map(({ column }) => column.name);
+    case "insert":
+      return mutate.nested === null ? mutate.rows.columns.map(({ name }) => name) : null;
+    case "update":
+      return mutate.rows.columns.map(({ name }) => name);
+    default:
+      return mutate satisfies never;
+  }
+}
+
+function fieldNames(conditions: readonly Condition[]): readonly string[] {
+  return conditions.flatMap(fieldsOfCondition).flatMap(({ column, path }) =>
+    path.length === 0 ? [column] : []
+  );
+}
+
+/** Lists a node and its embeds with the prefix of their filters. */
+function nodesOf(
+  node: ReadNode,
+  path = "",
+): readonly { readonly node: ReadNode; readonly path: string }[] {
+  const embeds = node.embeds.flatMap(({ node, key }) => nodesOf(node, `${path}${key}.`));
+  return [{ node, path }, ...embeds];
+}
+
+function relationOfNode({ relation }: ReadNode, { cache }: AdviceContext): Relation | null {
+  return cache?.relations.find(({ schema, name }) =>
+    schema === relation?.schema && name === relation.name
+  ) ?? null;
+}
