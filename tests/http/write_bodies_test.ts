@@ -221,7 +221,8 @@ suite.rows("CSV", [
         +8"
       201 [{"note":"a \"b\", c\nd"},{"note":""},{"note":null},{"note":null},{"note":"NULL"},
         +{"note":" null"}]
-    POST /single?select=note with "id,note,note\n3,a,b" | 201 [{"note":"b"}]
+    POST /single?select=note with "id,note,note\n3,a,b"
+      400 SVC102 | parse error (a name occurs twice) at line 1 of the CSV body
     POST /single?select=id with "id\n3,a,b\n4"
       400 SVC102 | All lines must have same number of fields | line 2 has 3, and the line of names 1
     POST /single?select=id,note,other with "id,note,other\n3,a\n4,b"

@@ -24,8 +24,7 @@ const maxRecordLength = 64 * 1024 * 1024;
  * may hold a quote. Records end in LF, CRLF or CR, the first one always, the last one at the end of the
  * text. Blank lines are skipped.
  *
- * Each record has a field for each name. A name that stands twice comes twice, so that the last one counts,
- * as PostgreSQL reads `json`.
+ * Each record has a field for each name, and no name occurs twice.
  */
 export class CsvDecoder implements BodyDecoder {
   readonly work = "converts";
@@ -90,7 +89,7 @@ export class CsvDecoder implements BodyDecoder {
   }
 
   payload(text: Uint8Array): Payload {
-    const keys = this.#hasRows ? [...new Set(this.#names)].sort() : [];
+    const keys = this.#hasRows ? this.#names.toSorted() : [];
     const source = this.#form === "exact" ? "csv" : this.#form;
     return { kind: "json", source, shape: "array", keys, moreKeys: 0, text };
   }
@@ -182,6 +181,9 @@ export class CsvDecoder implements BodyDecoder {
   #endRecord(): void {
     this.#endField();
     if (this.#records > 0) this.#endRow();
+    else if (new Set(this.#names).size < this.#names.length) {
+      throw this.#problem("a name occurs twice");
+    }
     this.#records++;
     this.#column = 0;
     this.#recordLength = 0;

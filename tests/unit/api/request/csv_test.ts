@@ -66,9 +66,6 @@ Deno.test("CsvDecoder writes an object for each line below the names", () => {
       '[{"a":null,"b":""},{"a":"","b":null},{"a":"NU\\"LL","b":null}]',
       ["a", "b"],
     ],
-    // Names that come twice
-    ["a,a\n1,2", '[{"a":"1","a":"2"}]', ["a"]],
-    ["a,b,a\n1,2,3", '[{"a":"1","b":"2","a":"3"}]', ["a", "b"]],
   ];
   for (const [csv, json, keys] of rows) {
     for (const length of pieceLengths) {
@@ -102,8 +99,9 @@ Deno.test("CsvDecoder says what is wrong", () => {
     ["a,b\n1,2\n3\n", uneven, "line 3 has 1, and the line of names 2"],
     ["a,b\n1\n2,3", uneven, "line 2 has 1, and the line of names 2"],
     ["a,b\n1\n2", uneven, "line 2 has 1, and the line of names 2"],
-    ["a,a,b\n1,2\n1,2,3", uneven, "line 2 has 2, and the line of names 3"],
-    ["a,a\n1\n2,3", uneven, "line 2 has 1, and the line of names 2"],
+    ["a,a\n1,2", inBody("a name occurs twice", 1)],
+    ['a,b,"a"\n1,2,3', inBody("a name occurs twice", 1)],
+    [",\n1,2", inBody("a name occurs twice", 1)],
     ["a\n1,2,3\n4", uneven, "line 2 has 3, and the line of names 1"],
     ['a\n1,"2\n",3\n4', uneven, "line 2 has 3, and the line of names 1"],
     ["a,b\n1,2,\n", uneven, "line 2 has 3, and the line of names 2"],
@@ -192,7 +190,8 @@ Deno.test("CsvDecoder writes as much more as there is more to read, in linear ti
     ["blank lines", (count) => `a\n${"\n".repeat(count)}`],
     [
       "wide lines",
-      (count) => `${"n,".repeat(1000)}\n${("1,".repeat(1000) + "\n").repeat(count / 1000)}`,
+      (count) =>
+        `${[...Array(1000).keys()].join(",")},\n${("1,".repeat(1000) + "\n").repeat(count / 1000)}`,
     ],
   ];
   for (const [name, make] of shapes) {
