@@ -1,6 +1,9 @@
 /** A connection of the pool: what it executes, and when the pool closes it. @module */
+import type { Clock } from "../../base/lib/clock.ts";
 import type { Caller, ConnectionStep, PoolEvent } from "../database.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { ResultSettler } from "../connection/execution.ts";
+import { metadataTransaction, type Transaction, type TransactionResult } from "../transaction.ts";
 import type { QueuedTransaction } from "./wait_queue.ts";
 
 type CloseReason = "max lifetime" | "max idletime" | "release";
@@ -32,6 +35,8 @@ export interface PooledConnection {
   closeReason: CloseReason | null;
 }
 
+/** After this time the pool listens for callers that leave, and moves the transactions behind a slow one. */
+export const slowTransactionMs = 50;
 /** A slow transaction whose caller has left is cancelled after this time: short lock waits end earlier. */
 const minAbandonedMs = 250;
 
@@ -138,6 +143,33 @@ export function destroySlowestReader(connections: Iterable<PooledConnection>): v
     if (waitedMs > longestMs) [slowest, longestMs] = [pooled, waitedMs];
   }
   slowest?.connection.destroy("the response was read too slowly while others waited");
+}
+
+const question: Transaction = {
+  ...metadataTransaction([{ text: "select 1", params: [], use: "none" }]),
+  isTraced: false,
+};
+
+/** Asks over an idle connection, which does not count as a use. Closes it, and rejects, without an answer in time. */
+export async function answerInTime(
+  pooled: PooledConnection,
+  { maxMs, clock, ask }: {
+    readonly maxMs: number;
+    readonly clock: Clock;
+    readonly ask: (question: Transaction, settler: ResultSettler) => void;
+  },
+): Promise<void> {
+  const { idleSince } = pooled;
+  const cancelTimer = clock.schedule(
+    () => pooled.connection.destroy("the server did not answer a question in time"),
+    maxMs,
+  );
+  try {
+    await new Promise<TransactionResult>((resolve, reject) => ask(question, { resolve, reject }));
+    pooled.idleSince = idleSince;
+  } finally {
+    cancelTimer();
+  }
 }
 
 export type PoolTrace = (event: PoolEvent) => void;

@@ -2,7 +2,8 @@
 import { strictEqual } from "node:assert/strict";
 import type { ReadTransaction, WriteTransaction } from "../../../src/database/transaction.ts";
 import type { Caller } from "../../../src/database/database.ts";
-import { Pool, type PoolOptions } from "../../../src/database/pool/pool.ts";
+import { Pool } from "../../../src/database/pool/pool.ts";
+import type { PoolOptions } from "../../../src/database/pool/pool_options.ts";
 import { fakeServer, type FakeServerOptions, FakeTransport, type Sent } from "./fake_backend.ts";
 import { type FakeClock, fakeClock, settled } from "../timing/fake_clock.ts";
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Transaction } from "../../../../src/database/transaction.ts";
-import type { PoolOptions } from "../../../../src/database/pool/pool.ts";
+import type { PoolOptions } from "../../../../src/database/pool/pool_options.ts";
 import {
   bindComplete,
   complete,

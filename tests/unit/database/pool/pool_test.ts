@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { PoolEvent } from "../../../../src/database/database.ts";
-import type { PoolConfiguration } from "../../../../src/database/pool/pool.ts";
+import type { PoolConfiguration } from "../../../../src/database/pool/pool_options.ts";
 import type { Transport } from "../../../../src/database/transport.ts";
 import { type FakeTransport, row } from "../../../support/database/fake_backend.ts";
 import { settled } from "../../../support/timing/fake_clock.ts";
