@@ -1,6 +1,5 @@
 /** Responds to the root with an OpenAPI document. @module */
 import type { HeaderList } from "../../base/lib/header_list.ts";
-import { slicer } from "../../base/lib/slices.ts";
 import type { OpenApiVersion, RootPlan } from "../plan/root_plan.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
@@ -39,15 +38,11 @@ export async function respondToRoot(
     ...(schemaNegotiated ? [["Content-Profile", plan.schema] as const] : []),
     ...(isTagged ? [["ETag", `"${document.tag}"`] as const] : []),
     standardVary,
-    ...(document === null ? [] : [["Content-Length", String(document.content.length)] as const]),
+    ...(document === null ? [] : [["Content-Length", String(document.length)] as const]),
   ];
-  const reply = {
-    status: 200,
-    headers,
-    content: document?.content ?? null,
-    length: document?.content.length ?? null,
-  };
-  return conditionalReply(reply, preconditions, true);
+  const head = { status: 200, headers, content: null, length: document?.length ?? null };
+  const reply = conditionalReply(head, preconditions, true);
+  return document === null || reply !== head ? reply : { ...reply, ...document.open() };
 }
 
 const contentTypes: Readonly<Record<OpenApiVersion, string>> = {
@@ -64,11 +59,11 @@ function documentOf(
   const store: DocumentStore = cache.derived(documentStore);
   // JSON texts contain no NUL, so different inputs have different keys.
   const key = [version, configKey(config), JSON.stringify(schema), metadata ?? ""].join("\0");
-  return store.get(key, async () => {
-    const parsed: SchemaMetadata = metadata === null ? { comment: null } : JSON.parse(metadata);
-    const model = await buildModel({ schema, metadata: parsed, cache }, slicer());
-    return await writeDocument(writers[version](model, config));
-  });
+  return store.get(key, () =>
+    writeDocument(() => {
+      const parsed: SchemaMetadata = metadata === null ? { comment: null } : JSON.parse(metadata);
+      return writers[version](buildModel({ schema, metadata: parsed, cache }), config);
+    }));
 }
 
 /**

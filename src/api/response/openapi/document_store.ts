@@ -1,6 +1,8 @@
 /** Writes descriptions of the API in slices, and caches them. @module */
+import { deferred } from "../../../base/lib/deferred.ts";
 import { slicer } from "../../../base/lib/slices.ts";
 import { contentTag } from "../conditional.ts";
+import type { Reply } from "../reply.ts";
 
 /** An object of a document whose members are made while they are written. */
 export class ObjectMembers {
@@ -12,9 +14,13 @@ export class ObjectMembers {
 }
 
 export interface StoredDocument {
-  readonly content: Uint8Array;
+  /** Bytes that the store keeps. */
+  readonly keptBytes: number;
+  readonly length: number;
   /** Entity tag without its quotes. */
   readonly tag: string;
+  /** Returns the document. A long one is written again, as fast as the stream is read. */
+  readonly open: () => Pick<Reply, "content" | "ended">;
 }
 
 /** LRU cache of documents with a limit in bytes. Requests for the same key share one document. */
@@ -23,7 +29,9 @@ export interface DocumentStore {
 }
 
 /** Limit for the documents of one schema cache; roles with different privileges have their own. */
-const maxStoreBytes = 64 * 1024 * 1024;
+const maxStoreBytes = 32 * 1024 * 1024;
+/** Length up to which the bytes of a document are kept. */
+const maxKeptBytes = 4 * 1024 * 1024;
 /** Characters of a piece that is encoded at once. */
 const pieceLength = 128 * 1024;
 
@@ -40,7 +48,7 @@ export function createStore(maxBytes: number): DocumentStore {
   const add = async (key: string, make: () => Promise<StoredDocument>) => {
     try {
       const made = await make();
-      used += entries.get(key)!.size = key.length + made.content.length;
+      used += entries.get(key)!.size = key.length + made.keptBytes;
       for (const [oldest, { size }] of entries) {
         if (used <= maxBytes) break;
         if (size > 0) entries.delete(oldest);
@@ -62,11 +70,47 @@ export function createStore(maxBytes: number): DocumentStore {
   };
 }
 
-export async function writeDocument(document: ObjectMembers): Promise<StoredDocument> {
+/**
+ * Writes a document to learn its length and its tag. Keeps the bytes of a document of at most `maxBytes`: the
+ * description of 20,000 tables has 80 MB in version 2.0, and 214 MB in version 3.1.
+ */
+export async function writeDocument(
+  make: () => ObjectMembers,
+  maxBytes = maxKeptBytes,
+): Promise<StoredDocument> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  for await (const bytes of bytesOf(document)) pieces.push(bytes);
-  const content = new Uint8Array(await new Blob(pieces).arrayBuffer());
-  return { content, tag: await contentTag(content) };
+  const digests: ArrayBuffer[] = [];
+  let length = 0;
+  for await (const bytes of bytesOf(make())) {
+    length += bytes.length;
+    digests.push(await crypto.subtle.digest("SHA-256", bytes));
+    if (length <= maxBytes) pieces.push(bytes);
+    else pieces.length = 0;
+  }
+  const tag = await contentTag(await joined(digests));
+  if (length > maxBytes) {
+    return { keptBytes: 0, length, tag, open: () => streamOf(bytesOf(make())) };
+  }
+  const content = await joined(pieces);
+  return { keptBytes: length, length, tag, open: () => ({ content }) };
+}
+
+async function joined(parts: readonly BlobPart[]): Promise<Uint8Array> {
+  return new Uint8Array(await new Blob([...parts]).arrayBuffer());
+}
+
+function streamOf(pieces: AsyncIterator<Uint8Array>): Pick<Reply, "content" | "ended"> {
+  const { promise: ended, resolve: end } = deferred<void>();
+  const content = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await pieces.next();
+      if (!done) return controller.enqueue(value);
+      controller.close();
+      end();
+    },
+    cancel: () => end(),
+  }, { highWaterMark: 0 });
+  return { content, ended };
 }
 
 async function* bytesOf(document: ObjectMembers): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
@@ -79,7 +123,8 @@ async function* bytesOf(document: ObjectMembers): AsyncGenerator<Uint8Array<Arra
       yield encoder.encode(text);
       text = "";
     }
-    await pause();
+    const pausing = pause();
+    if (pausing !== undefined) await pausing;
   }
   yield encoder.encode(text);
 }

@@ -25,6 +25,7 @@ export interface ApiModel {
 /** A relation with descriptions of its columns. */
 export interface DescribedRelation {
   readonly relation: Relation;
+  /** Each use makes the descriptions, since those of all relations would take much memory. */
   readonly columns: readonly DescribedColumn[];
   readonly writable: boolean;
   /** Methods that the relation allows and, if the metadata has them, the role's privileges. */
@@ -46,24 +47,20 @@ export interface ModelSource {
 }
 
 /** Without privileges in the metadata, the model has the whole schema. */
-export async function buildModel(
-  { schema, metadata, cache }: ModelSource,
-  pause: () => Promise<void> | undefined,
-): Promise<ApiModel> {
+export function buildModel({ schema, metadata, cache }: ModelSource): ApiModel {
   const privileges = metadata.privileges && privilegesByName(metadata.privileges);
   const permitted = privileges ?? (metadata.relations && new Set(metadata.relations));
   const names = cache.relationNames(schema).filter((name) => permitted?.has(name) ?? true);
   const parameterType = typeShortener(metadata.visibleTypes ?? []);
   const isPermitted = permittedRoutines(metadata, parameterType);
   const deprecation = cache.deprecation(schema);
-  const relations: DescribedRelation[] = [];
-  for (const name of names) {
-    const found = cache.relation({ schema, name })!;
-    const relation = deprecation === undefined ? found : { deprecation, ...found };
-    const keys = foreignKeysOf(cache.relationships(found, schema));
-    relations.push(describeRelation(relation, { privileges: privileges?.get(name), keys, cache }));
-    await pause();
-  }
+  const relations = names.map((name) => {
+    const relation = cache.relation({ schema, name })!;
+    return describeRelation(
+      deprecation === undefined ? relation : { deprecation, ...relation },
+      { schema, privileges: privileges?.get(name), cache },
+    );
+  });
   const routines = cache.routineNames(schema).flatMap((name) =>
     cache.routines({ schema, name }).filter(isPermitted).slice(-1)
   );
@@ -110,29 +107,40 @@ export function permittedRoutines(
 
 function describeRelation(
   relation: Relation,
-  { privileges, keys: foreignKeys, cache }: {
+  { schema, privileges, cache }: {
+    readonly schema: string;
     readonly privileges: RelationPrivileges | undefined;
-    readonly keys: ReadonlyMap<string, KeyRelationship>;
     readonly cache: SchemaCache;
   },
 ): DescribedRelation {
   const { insertable, updatable, deletable } = relation;
-  const primaryKey = new Set(relation.primaryKey);
   return {
     relation,
-    columns: relation.columns.map((column) => {
-      const foreignKey = foreignKeys.get(column.name);
-      const notes = [
-        ...(primaryKey.has(column.name) ? ["This is a Primary Key.<pk/>"] : []),
-        ...(foreignKey === undefined ? [] : [foreignKeyNote(foreignKey)]),
-      ];
-      const hasCustomJson = cache.representation(column.declaredType, "json") !== undefined ||
-        cache.representation("json", column.declaredType) !== undefined;
-      return { column, description: withNotes(column.comment, notes), hasCustomJson };
-    }),
+    get columns() {
+      return describeColumns(relation, schema, cache);
+    },
     writable: insertable || updatable || deletable,
     methods: relationMethods(relation, privileges),
   };
+}
+
+function describeColumns(
+  relation: Relation,
+  schema: string,
+  cache: SchemaCache,
+): readonly DescribedColumn[] {
+  const foreignKeys = foreignKeysOf(cache.relationships(relation, schema));
+  const primaryKey = new Set(relation.primaryKey);
+  return relation.columns.map((column) => {
+    const foreignKey = foreignKeys.get(column.name);
+    const notes = [
+      ...(primaryKey.has(column.name) ? ["This is a Primary Key.<pk/>"] : []),
+      ...(foreignKey === undefined ? [] : [foreignKeyNote(foreignKey)]),
+    ];
+    const hasCustomJson = cache.representation(column.declaredType, "json") !== undefined ||
+      cache.representation("json", column.declaredType) !== undefined;
+    return { column, description: withNotes(column.comment, notes), hasCustomJson };
+  });
 }
 
 /** Returns the single-column foreign key of each column. Prefers tables to views. */

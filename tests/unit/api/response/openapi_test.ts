@@ -21,7 +21,7 @@ import {
   ObjectMembers,
   writeDocument,
 } from "../../../../src/api/response/openapi/document_store.ts";
-import { buildModel } from "../../../../src/api/response/openapi/model.ts";
+import { buildModel, type DescribedRelation } from "../../../../src/api/response/openapi/model.ts";
 import { openApi2 } from "../../../../src/api/response/openapi/v2.ts";
 import { openApi3 } from "../../../../src/api/response/openapi/v3.ts";
 import { indexSchemaCache } from "../../../../src/state/schema_cache/lookups.ts";
@@ -155,7 +155,9 @@ Deno.test("createStore() makes each document once, and drops the least recently 
   const get = (key: string) =>
     store.get(key, () => {
       made.push(key);
-      return Promise.resolve({ content: new Uint8Array(key === "e" ? 99 : 9), tag: key });
+      const content = new Uint8Array(key === "e" ? 99 : 9);
+      const { length } = content;
+      return Promise.resolve({ keptBytes: length, length, tag: key, open: () => ({ content }) });
     });
   for (const key of ["a", "b", "a", "c", "a", "d", "a", "b"]) await get(key);
   deepStrictEqual(made, ["a", "b", "c", "d", "b"]);
@@ -171,7 +173,7 @@ Deno.test("createStore() makes one document at a time, for all that wait, and re
     await turn();
     running--;
     if (++made === 1) throw new Error("no");
-    return await writeDocument(new ObjectMembers(() => [["n", made]]));
+    return await writeDocument(() => new ObjectMembers(() => [["n", made]]));
   };
   const results = await Promise.allSettled(
     ["a", "a", "b", "b", "c"].map((key) => store.get(key, make)),
@@ -191,18 +193,73 @@ for (const write of [openApi2, openApi3]) {
   Deno.test(`writeDocument() writes a long document in slices: ${write.name}`, async () => {
     const columns = Array.from({ length: 12 }, (_, index) => `column_${index}`);
     const tables = Array.from({ length: 1000 }, (_, index) => table(`t${1000 + index}`, columns));
-    const document = write(await modelOf(tables), config);
+    const document = write(modelOf(tables), config);
     let others = 0;
     let isWritten = false;
     const loop = (async () => {
       for (; !isWritten; others++) await turn();
     })();
-    const stored = await writeDocument(document);
+    const stored = await writeDocument(() => document, Infinity);
     isWritten = true;
     await loop;
     ok(others > 1, String(others));
-    strictEqual(new TextDecoder().decode(stored.content), JSON.stringify(document));
+    strictEqual(
+      new TextDecoder().decode(stored.open().content as Uint8Array),
+      JSON.stringify(document),
+    );
   });
+}
+
+for (const write of [openApi2, openApi3]) {
+  Deno.test(`writeDocument() keeps no bytes of a long document, and writes it as it is read: ${write.name}`, async () => {
+    const columns = Array.from({ length: 12 }, (_, index) => `column_${index}`);
+    const tables = Array.from({ length: 2000 }, (_, index) => table(`t${1000 + index}`, columns));
+    const model = modelOf(tables);
+    let made = 0;
+    const counted = () =>
+      write(
+        { ...model, relations: model.relations.map((each) => countedColumns(each, () => made++)) },
+        config,
+      );
+    const stored = await writeDocument(counted);
+    const uses = made;
+    strictEqual(stored.keptBytes, 0);
+    ok(stored.length > 8_000_000, String(stored.length));
+    strictEqual((await writeDocument(counted)).tag, stored.tag);
+    made = 0;
+    const { content, ended } = stored.open();
+    await turn();
+    strictEqual(made, 0);
+    const reader = (content as ReadableStream<Uint8Array>).getReader();
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    let written = 0;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      const chunk = next.value as Uint8Array<ArrayBuffer>;
+      ok(chunk.length < 256 * 1024, String(chunk.length));
+      chunks.push(chunk);
+      written += chunk.length;
+      // A reader that waits here lets no more of the document be made than it has read, and a chunk.
+      ok(made / uses < written / stored.length + 0.2, `${made} of ${uses} with ${written} bytes`);
+      await turn();
+    }
+    await ended;
+    strictEqual(await new Blob(chunks).text(), JSON.stringify(write(model, config)));
+    strictEqual(written, stored.length);
+    const left = stored.open();
+    await (left.content as ReadableStream).cancel();
+    await left.ended;
+  });
+}
+
+/** Counts how often the columns of a relation are described. */
+function countedColumns(described: DescribedRelation, count: () => void): DescribedRelation {
+  return {
+    ...described,
+    get columns() {
+      count();
+      return described.columns;
+    },
+  };
 }
 
 function column(name: string): Column {
@@ -234,8 +291,6 @@ function table(name: string, columns: readonly string[]): Relation {
   };
 }
 
-const noPause = () => undefined;
-
 function modelOf(relations: readonly Relation[], routines: readonly Routine[] = []) {
   const cache = indexSchemaCache({
     relations,
@@ -245,11 +300,11 @@ function modelOf(relations: readonly Relation[], routines: readonly Routine[] = 
     mediaHandlers: [],
     volatileFunctions: [],
   });
-  return buildModel({ schema: "api", metadata: { comment: null }, cache }, noPause);
+  return buildModel({ schema: "api", metadata: { comment: null }, cache });
 }
 
 Deno.test("documents contain relations and columns named like members of Object", async () => {
-  const model = await modelOf([
+  const model = modelOf([
     table("__proto__", ["__proto__", "constructor"]),
     table("toString", []),
   ]);
@@ -263,7 +318,7 @@ Deno.test("documents grow with the number of tables and no faster", async () => 
   const columns = Array.from({ length: 12 }, (_, index) => `column_${index}`);
   const sizeOf = async (write: typeof openApi2, count: number) => {
     const tables = Array.from({ length: count }, (_, index) => table(`t${1000 + index}`, columns));
-    return JSON.stringify(write(await modelOf(tables), config)).length;
+    return JSON.stringify(write(modelOf(tables), config)).length;
   };
   for (const [write, perTable] of [[openApi2, 4800], [openApi3, 11_900]] as const) {
     const [few, many] = [await sizeOf(write, 100), await sizeOf(write, 500)];
@@ -273,7 +328,7 @@ Deno.test("documents grow with the number of tables and no faster", async () => 
 });
 
 Deno.test("documents describe batches: OpenAPI 2.0 only if they are on", async () => {
-  const model = await modelOf([table("task", ["id"])]);
+  const model = modelOf([table("task", ["id"])]);
   for (const [batchMaxOperations, methods] of [[0, ["get"]], [5, ["get", "post"]]] as const) {
     const [two, three] = [openApi2, openApi3].map((write) =>
       JSON.parse(JSON.stringify(write(model, { ...config, batchMaxOperations })))
@@ -304,7 +359,7 @@ Deno.test("documents describe bookmarks where reads may go to standbys", async (
     isolation: null,
     settings: [],
   });
-  const model = await modelOf([table("task", ["id"])], [
+  const model = modelOf([table("task", ["id"])], [
     routine("f", "stable"),
     routine("g", "volatile"),
   ]);
@@ -339,7 +394,7 @@ function operationsWith({ paths }: any, key: string): readonly string[] {
 }
 
 Deno.test("validate() rejects an invalid document", async () => {
-  const model = await modelOf([table("task", ["id"])]);
+  const model = modelOf([table("task", ["id"])]);
   const [two, three] = [openApi2, openApi3].map((write) =>
     JSON.parse(JSON.stringify(write(model, config)))
   );
