@@ -50,6 +50,11 @@ export interface Statement {
   readonly text: string;
   readonly params: readonly ParamValue[];
   readonly use: ResultUse;
+  /**
+   * Reads each row of its single column when it arrives, so that the texts are not kept. `rows` of the result has
+   * what it returns. Default: the texts.
+   */
+  readonly parse?: ((text: string) => unknown) | undefined;
   /** Present if its result may have further rows that continue the body. */
   readonly framing?: BodyFraming;
   /** Whether it can run user-defined code, so what follows is never retried. Default: false. */

@@ -37,6 +37,7 @@ export interface PendingTransaction extends ResultSettler {
 export interface StatementInFlight {
   readonly text: string;
   readonly use: ResultUse;
+  readonly parse?: Statement["parse"];
   readonly framing?: BodyFraming | undefined;
   readonly runsUserCode: boolean;
   /** `planContext` for which the statement is prepared; null for all. */
@@ -390,7 +391,9 @@ export class TransactionExecution {
       if (this.statement?.framing === undefined) this.#receiver.end();
       return;
     }
-    this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
+    const text = this.#lastColumn === null ? null : joinText(this.#lastColumn);
+    const { parse } = this.statement!;
+    this.#row.push(text === null || parse === undefined ? text : parse(text) as string);
     if (this.#position === this.#positionReading) {
       this.#walPosition = readPosition(this.#row);
     }

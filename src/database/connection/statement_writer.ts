@@ -136,8 +136,16 @@ export class StatementWriter {
       this.#unnamed = statement.isUnnamed === true && !this.#sharesSession ? text : null;
     }
     encode(this.#encoder, statement, { name, isParsed });
-    const { framing } = statement;
-    return { text, use, framing, runsUserCode, context, preparing: isPreparing ? name : null };
+    const { framing, parse } = statement;
+    return {
+      text,
+      use,
+      parse,
+      framing,
+      runsUserCode,
+      context,
+      preparing: isPreparing ? name : null,
+    };
   }
 
   /**

@@ -12,6 +12,7 @@ import { isConnectionLost } from "../../database/failure.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
+import { collectGarbageOf } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
 import { withTimeout } from "../../base/lib/time_limits.ts";
 import { schedule } from "../../base/lib/timers.ts";
@@ -412,6 +413,7 @@ export class AppState extends AppStateBase {
     // Both change at once, so that no request combines a new configuration with an old cache.
     this.#schemaPieces = pieces;
     this.replace({ cache, cacheLoadedAt: this.now(), cacheError: null });
+    collectGarbageOf(cache.data.relations.length);
     if (read !== null) this.#applyConfig(read);
     this.#staleness.markLoaded();
     recordWatchedState?.();

@@ -20,6 +20,7 @@ import {
 import type { Database } from "../../database/database.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
+import { collectGarbageOf } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
 import type { Observation, QueryTiming } from "../../base/observe/observation.ts";
 import {
@@ -102,9 +103,9 @@ export class MetadataReader {
     const { rows } = await this.#parts.database.transaction(
       metadataTransaction([lockTimeout, ...statements]),
     );
-    const values = rows.slice(-statements.length)
-      .map((answer) => answer.map(([text]) => text ?? ""));
+    const values = rows.slice(-statements.length).map((answer) => answer.map(([value]) => value));
     const { answers, timings } = splitLoadResults(values, queries);
+    collectGarbageOf(Math.max(...answers.map((answer) => answer.length)));
     const building = inSlices(buildSchemaCache(answers, config));
     this.#building = building.catch(() => {});
     const data = await building;
@@ -218,7 +219,7 @@ const clock: Statement = {
 const names: readonly (readonly [name: string, query: QueryName])[] = [
   ["tables", "relations"],
   ["keydeps", "view rules"],
-  ["rels", "keys"],
+  ["rels", "foreign keys"],
   ["funcs", "routines"],
   ["comprels", "computed relationships"],
   ["dreps", "representations"],
@@ -233,7 +234,12 @@ export function loadStatements(
   queries: readonly SchemaCacheQuery[],
   { timed }: { readonly timed: boolean },
 ): readonly Statement[] {
-  const statements = queries.map(({ text, params }): Statement => ({ text, params, use: "rows" }));
+  const statements = queries.map(({ text, params, parse }): Statement => ({
+    text,
+    params,
+    parse,
+    use: "rows",
+  }));
   return timed ? [clock, ...statements.flatMap((statement) => [statement, clock])] : statements;
 }
 
@@ -242,10 +248,10 @@ export function loadStatements(
  * `timings` is null for a load without timing.
  */
 export function splitLoadResults(
-  values: readonly (readonly string[])[],
+  values: readonly (readonly unknown[])[],
   queries: readonly SchemaCacheQuery[],
 ): {
-  readonly answers: readonly (readonly string[])[];
+  readonly answers: readonly (readonly unknown[])[];
   readonly timings: readonly QueryTiming[] | null;
 } {
   if (values.length === queries.length) return { answers: values, timings: null };

@@ -21,17 +21,17 @@ import {
   type TaggedComment,
   type TagValues,
 } from "./comment_tags.ts";
-import type { ForeignKeyRow, KeyRow, KeysResult } from "./queries/keys.ts";
+import type { ForeignKeyRow, KeyRow, Keys } from "./queries/keys.ts";
 import type { RelationRow } from "./queries/relations.ts";
 
-interface DeclaredKeys {
+export interface DeclaredKeys {
   /** The relations; their comments are without the lines of tags. */
   readonly relations: readonly RelationRow[];
   readonly primaryRelations: ReadonlySet<number>;
   /** Values of the tags `@deprecated`, `@label` and `@maxRows` by the oids of relations. */
   readonly tags: ReadonlyMap<number, TagValues>;
   /** All keys but {@linkcode foreign}. */
-  readonly keys: KeysResult;
+  readonly keys: Keys;
   readonly foreign: readonly ForeignKeyRow[];
   /** Declarations that have no effect: `comment of api.v: column "x" does not exist`. */
   readonly problems: readonly string[];
@@ -40,16 +40,17 @@ interface DeclaredKeys {
 /** Adds the keys that the comments of relations declare. */
 export function addDeclaredKeys(
   relations: readonly RelationRow[],
-  keys: KeysResult,
+  keys: Keys,
   config: CommentTagConfig,
 ): DeclaredKeys {
-  const tagged = relations.map((row): TaggedRow => ({
-    row,
-    comment: readCommentTags(row[3], config),
-  }));
-  const declaring = tagged.filter(({ comment }) => comment.keys.length > 0);
+  const tagged = new Map<RelationRow, TaggedComment>();
+  for (const row of relations) {
+    const comment = readCommentTags(row[3], config);
+    if (comment.text !== row[3]) tagged.set(row, comment);
+  }
+  const declaring = [...tagged].filter(([, { keys }]) => keys.length > 0);
   const resolver = new KeyResolver(declaring.length === 0 ? [] : relations, keys.primary);
-  const problems = declaring.flatMap(({ row, comment }) =>
+  const problems = declaring.flatMap(([row, comment]) =>
     comment.keys.flatMap((tag) => {
       try {
         resolver.add(row, tag);
@@ -62,11 +63,13 @@ export function addDeclaredKeys(
   );
   const { primary, unique, foreign } = resolver;
   return {
-    relations: tagged.map(withoutTags),
+    relations: tagged.size === 0
+      ? relations
+      : relations.map((row) => withComment(row, tagged.get(row))),
     primaryRelations: new Set(
-      tagged.filter(({ comment }) => comment.isPrimary).map(({ row: [oid] }) => oid),
+      Array.from(tagged).flatMap(([[oid], { isPrimary }]) => isPrimary ? [oid] : []),
     ),
-    tags: new Map(tagged.map(({ comment, row: [oid] }) => [oid, comment.values])),
+    tags: new Map(Array.from(tagged, ([[oid], { values }]) => [oid, values])),
     keys: {
       ...keys,
       primary: [...keys.primary, ...primary],
@@ -77,15 +80,10 @@ export function addDeclaredKeys(
   };
 }
 
-interface TaggedRow {
-  readonly row: RelationRow;
-  readonly comment: TaggedComment;
-}
-
-function withoutTags({ row, comment: { text } }: TaggedRow): RelationRow {
-  if (text === row[3]) return row;
+function withComment(row: RelationRow, comment: TaggedComment | undefined): RelationRow {
+  if (comment === undefined) return row;
   const [oid, schema, name, , ...rest] = row;
-  return [oid, schema, name, text, ...rest];
+  return [oid, schema, name, comment.text, ...rest];
 }
 
 /** A declaration has no effect. The message says why. */

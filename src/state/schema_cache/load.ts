@@ -10,9 +10,18 @@ import {
 } from "./queries/routines.ts";
 import type { ExposedSchemas } from "../config/exposed_schemas.ts";
 import { getOrMake, groupBy } from "../../base/lib/group_by.ts";
-import { mapSliced, type SlicedWork } from "../../base/lib/slices.ts";
+import type { SlicedWork } from "../../base/lib/slices.ts";
 import { quoteIdent } from "../../base/sql/fragment.ts";
-import { type ForeignKeyRow, keysQuery, type KeysResult } from "./queries/keys.ts";
+import {
+  type ForeignKeyRow,
+  foreignKeysQuery,
+  type KeyRow,
+  type Keys,
+  primaryKeysQuery,
+  uniqueIndexesQuery,
+  type UniqueIndexRow,
+  uniqueKeysQuery,
+} from "./queries/keys.ts";
 import { mediaHandlersQuery, representationsQuery } from "./queries/media_handlers.ts";
 import {
   type EnumLabels,
@@ -31,7 +40,7 @@ import {
   readCommentTags,
   readRoutineTags,
 } from "./comment_tags.ts";
-import { addDeclaredKeys } from "./declared_keys.ts";
+import { addDeclaredKeys, type DeclaredKeys } from "./declared_keys.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
   deriveRelationships,
@@ -68,57 +77,86 @@ export interface SchemaCacheQuery {
   readonly name: QueryName;
   readonly text: string;
   readonly params: readonly string[];
+  /** Reads a row. The texts of all rows would take several times the memory of the schema cache. */
+  readonly parse: (text: string) => unknown;
 }
 
-export type QueryName =
-  | "settings"
-  | "view rules"
-  | "relations"
-  | "enums"
-  | "volatile relations"
-  | "keys"
-  | "routines"
-  | "computed relationships"
-  | "row functions"
-  | "search operators"
-  | "representations"
-  | "media handlers"
-  | "schema comments";
+/** What each query returns for a row. */
+interface CatalogueRows {
+  readonly "settings": string;
+  readonly "view rules": ReturnType<typeof readViewRule>;
+  readonly "relations": RelationRow;
+  readonly "enums": EnumLabels;
+  readonly "volatile relations": VolatileResult;
+  readonly "primary keys": KeyRow;
+  readonly "unique keys": KeyRow;
+  readonly "foreign keys": ForeignKeyRow;
+  readonly "unique indexes": UniqueIndexRow;
+  readonly "routines": RoutineRow;
+  readonly "computed relationships": readonly ComputedRow[];
+  readonly "row functions": readonly RowFunctionRow[];
+  readonly "search operators": NonNullable<SchemaCacheData["searchOperators"]>;
+  readonly "representations": SchemaCacheData["representations"];
+  readonly "media handlers": SchemaCacheData["mediaHandlers"];
+  readonly "schema comments": Readonly<Record<string, string>>;
+}
+
+export type QueryName = keyof CatalogueRows;
 
 /**
  * Lists the queries of the load. They run in this order in one read-only transaction, and can be
  * pipelined. The results qualify the names of types and functions. For a missing schema, PostgreSQL reports 3F000 `schema "x" does not exist`.
  */
 export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCacheQuery[] {
-  const exposed = schemaArray(config.dbSchemas);
-  const all = schemaArray([...config.dbSchemas, ...config.dbExtraSearchPath]);
+  const exposed = [schemaArray(config.dbSchemas)];
+  const all = [schemaArray([...config.dbSchemas, ...config.dbExtraSearchPath])];
+  const routines = config.hidesExtensionFunctions
+    ? `${routinesQuery}\n  and ${isNotOfExtension}`
+    : routinesQuery;
   return [
-    { name: "settings", text: settingsQuery, params: [] },
-    { name: "view rules", text: viewRulesQuery, params: [all] },
-    { name: "relations", text: relationsQuery, params: [exposed] },
-    { name: "enums", text: enumsQuery, params: [] },
-    { name: "volatile relations", text: volatileRelationsQuery, params: [exposed] },
-    { name: "keys", text: keysQuery, params: [] },
-    {
-      name: "routines",
-      text: routinesQuery + (config.hidesExtensionFunctions ? `\n  and ${isNotOfExtension}` : ""),
-      params: [exposed],
-    },
-    { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
-    { name: "row functions", text: rowFunctionsQuery, params: [all] },
-    { name: "search operators", text: searchOperatorsQuery, params: [] },
-    { name: "representations", text: representationsQuery, params: [] },
-    { name: "media handlers", text: mediaHandlersQuery, params: [exposed] },
-    ...config.dbCommentTags
-      ? [{ name: "schema comments", text: schemaCommentsQuery, params: [exposed] } as const]
-      : [],
+    query("settings", settingsQuery, [], (text) => text),
+    query("view rules", viewRulesQuery, all, readViewRule),
+    query("relations", relationsQuery, exposed, rowReader()),
+    query("enums", enumsQuery),
+    query("volatile relations", volatileRelationsQuery, exposed),
+    query("primary keys", primaryKeysQuery, [], rowReader()),
+    query("unique keys", uniqueKeysQuery, [], rowReader()),
+    query("foreign keys", foreignKeysQuery, [], rowReader()),
+    query("unique indexes", uniqueIndexesQuery, [], rowReader()),
+    query("routines", routines, exposed, rowReader()),
+    query("computed relationships", computedRelationshipsQuery, exposed),
+    query("row functions", rowFunctionsQuery, all),
+    query("search operators", searchOperatorsQuery),
+    query("representations", representationsQuery),
+    query("media handlers", mediaHandlersQuery, exposed),
+    ...config.dbCommentTags ? [query("schema comments", schemaCommentsQuery, exposed)] : [],
   ];
+}
+
+function query(
+  name: QueryName,
+  text: string,
+  params: readonly string[] = [],
+  parse: SchemaCacheQuery["parse"] = (row) => JSON.parse(row),
+): SchemaCacheQuery {
+  return { name, text, params, parse };
+}
+
+/** Returns a reader of rows that are JSON arrays. Equal lists in several rows become one object. */
+function rowReader(): (text: string) => unknown {
+  const lists = new Map<string, unknown>();
+  const shared = (list: unknown) => getOrMake(lists, JSON.stringify(list), () => list);
+  const read = (part: unknown) => {
+    if (!Array.isArray(part)) return part;
+    return Array.isArray(part[0]) ? part.map(shared) : shared(part);
+  };
+  return (text) => (JSON.parse(text) as readonly unknown[]).map(read);
 }
 
 /** Queries in one transaction; the second one returns a {@linkcode TypeCatalogue} as JSON. */
 export function typeCatalogueQueries(
   { dbSchemas }: Pick<SchemaCacheConfig, "dbSchemas">,
-): readonly Omit<SchemaCacheQuery, "name">[] {
+): readonly Pick<SchemaCacheQuery, "text" | "params">[] {
   return [
     { text: settingsQuery, params: [] },
     { text: typeCatalogueQuery, params: [schemaArray(dbSchemas)] },
@@ -152,26 +190,61 @@ const settingsQuery =
   "select pg_catalog.concat(pg_catalog.set_config('jit', 'off', true), case when " +
   "pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null then 'Citus' end)";
 
-/** Builds the schema cache from the rows of each of {@linkcode schemaCacheQueries}. */
+/** Builds the schema cache from what each of {@linkcode schemaCacheQueries} has read. */
 export function* buildSchemaCache(
-  results: readonly (readonly string[])[],
+  results: readonly (readonly unknown[])[],
   config: SchemaCacheConfig,
 ): SlicedWork<SchemaCacheData> {
-  const texts = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, results[i]!]));
-  const parse = (name: QueryName) => JSON.parse(texts.get(name)![0]!);
-  const rows: readonly RelationRow[] = yield* parseRows(texts.get("relations")!);
-  const routineRows: readonly RoutineRow[] = yield* parseRows(texts.get("routines")!);
-  const volatile: VolatileResult = parse("volatile relations");
-  const catalogueKeys: KeysResult = parse("keys");
+  const byName = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, results[i]]));
+  const rows = <Name extends QueryName>(name: Name) =>
+    byName.get(name) as readonly CatalogueRows[Name][];
+  const row = <Name extends QueryName>(name: Name) => rows(name)[0]!;
+  const volatile = row("volatile relations");
+  const declared = addDeclaredKeys(rows("relations"), {
+    primary: rows("primary keys"),
+    unique: rows("unique keys"),
+    foreign: rows("foreign keys"),
+    uniqueIndexes: rows("unique indexes"),
+  }, config);
   yield;
-  const declared = addDeclaredKeys(rows, catalogueKeys, config);
-  const { relations, primaryRelations, tags, keys, foreign, problems } = declared;
-  const computed: readonly ComputedRow[] = parse("computed relationships");
-  const { rows: routines, primary, tags: routineTags } = readRoutineTags(routineRows, config);
-  const rowFunctions: readonly RowFunctionRow[] = parse("row functions");
-  const primaryFunctions = [...primary, ...primaryRowFunctions(rowFunctions, config)];
-  yield;
-  const rules = yield* mapSliced(texts.get("view rules")!, readViewRule);
+  const input = yield* relationshipInput(declared, {
+    rules: rows("view rules"),
+    computed: row("computed relationships"),
+  });
+  const { relations, keys, problems } = declared;
+  return {
+    relations: yield* buildRelations(relations, input.ends, {
+      enums: row("enums"),
+      volatile: new Set(volatile.relations),
+      sessionReads: new Set(volatile.sessionReads),
+      sessionWrites: new Set(volatile.sessionWrites),
+      primary: declared.primaryRelations,
+      tags: declared.tags,
+      hiddenJunctions: hiddenJunctions(input, new Map(keys.primary)),
+      uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
+    }),
+    relationships: yield* deriveRelationships(input),
+    ...functionsOf(rows("routines"), row("row functions"), config),
+    representations: row("representations"),
+    mediaHandlers: row("media handlers"),
+    searchOperators: row("search operators"),
+    volatileFunctions: volatile.functions,
+    sessionFunctions: volatile.sessionFunctions,
+    stableWithoutArguments: volatile.stableWithoutArguments,
+    ...versionsOf(config.dbCommentTags ? row("schema comments") : {}, config),
+    ...(problems.length === 0 ? {} : { declarationProblems: problems }),
+    ...(row("settings").endsWith("Citus") ? { isDistributed: true } : {}),
+  };
+}
+
+/** Returns what relationships are derived from. */
+function* relationshipInput(
+  { relations, keys, foreign }: DeclaredKeys,
+  { rules, computed }: {
+    readonly rules: readonly CatalogueRows["view rules"][];
+    readonly computed: readonly ComputedRow[];
+  },
+): SlicedWork<RelationshipInput> {
   const viewColumns = yield* trackViewColumns({
     views: relations.filter(([, , , , isView]) => isView)
       .map((row) => ({ oid: row[0], columnNames: columnNames(row) })),
@@ -179,40 +252,27 @@ export function* buildSchemaCache(
     keyColumns: keyColumns(keys, foreign),
   });
   yield;
-  const primaryKeys = new Map(keys.primary);
-  const ends = yield* relationshipEnds(relations, primaryKeys, viewColumns);
-  const facts: RelationshipInput = {
+  const ends = yield* relationshipEnds(relations, new Map(keys.primary), viewColumns);
+  return {
     ends,
     foreignKeys: buildForeignKeys(keys.foreign, keys),
     declaredKeys: buildForeignKeys(foreign, keys),
     viewColumns,
     computed: buildComputed(computed, ends),
   };
-  yield;
+}
+
+function functionsOf(
+  routineRows: readonly RoutineRow[],
+  rowFunctions: readonly RowFunctionRow[],
+  config: SchemaCacheConfig,
+): Pick<SchemaCacheData, "routines" | "rowFunctions" | "primaryFunctions"> {
+  const { rows, primary, tags } = readRoutineTags(routineRows, config);
+  const primaryFunctions = [...primary, ...primaryRowFunctions(rowFunctions, config)];
   return {
-    relations: yield* buildRelations(relations, ends, {
-      enums: parse("enums") as EnumLabels,
-      volatile: new Set(volatile.relations),
-      sessionReads: new Set(volatile.sessionReads),
-      sessionWrites: new Set(volatile.sessionWrites),
-      primary: primaryRelations,
-      tags,
-      hiddenJunctions: hiddenJunctions(facts, primaryKeys),
-      uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
-    }),
-    relationships: yield* deriveRelationships(facts),
-    routines: buildRoutines(routines, config.dbHoistedTxSettings, routineTags),
-    representations: parse("representations"),
-    mediaHandlers: parse("media handlers"),
+    routines: buildRoutines(rows, config.dbHoistedTxSettings, tags),
     rowFunctions: rowFunctions.map(buildRowFunction),
-    searchOperators: parse("search operators"),
-    volatileFunctions: volatile.functions,
-    sessionFunctions: volatile.sessionFunctions,
-    stableWithoutArguments: volatile.stableWithoutArguments,
     ...(primaryFunctions.length === 0 ? {} : { primaryFunctions }),
-    ...versionsOf(config.dbCommentTags ? parse("schema comments") : {}, config),
-    ...(problems.length === 0 ? {} : { declarationProblems: problems }),
-    ...(texts.get("settings")![0]!.endsWith("Citus") ? { isDistributed: true } : {}),
   };
 }
 
@@ -232,17 +292,13 @@ function versionsOf(
   };
 }
 
-function parseRows<Row>(texts: readonly string[]): SlicedWork<readonly Row[]> {
-  return mapSliced(texts, (text) => JSON.parse(text) as Row);
-}
-
 /** Returns an array literal of identifiers, for a parameter of type `regnamespace[]`. */
 function schemaArray(schemas: readonly string[]): string {
   const items = schemas.map((name) => `"${quoteIdent(name).replaceAll(/["\\]/g, "\\$&")}"`);
   return `{${items.join(",")}}`;
 }
 
-function keyColumns(keys: KeysResult, declared: readonly ForeignKeyRow[]): KeyColumns {
+function keyColumns(keys: Keys, declared: readonly ForeignKeyRow[]): KeyColumns {
   const columns = new Map<number, Set<number>>();
   const add = (table: number, numbers: readonly number[]) => {
     const numbersOfTable = getOrMake(columns, table, () => new Set());
@@ -259,7 +315,7 @@ function keyColumns(keys: KeysResult, declared: readonly ForeignKeyRow[]): KeyCo
 /** Builds foreign keys. `keys` tells which of them are unique. */
 function buildForeignKeys(
   rows: readonly ForeignKeyRow[],
-  keys: Pick<KeysResult, "primary" | "unique">,
+  keys: Pick<Keys, "primary" | "unique">,
 ): readonly ForeignKey[] {
   if (rows.length === 0) return [];
   const keyText = (table: number, columns: readonly number[]) =>

@@ -2,6 +2,7 @@
 import type { Column, Relation } from "./schema_cache.ts";
 import type { TagValues } from "./comment_tags.ts";
 import type { UniqueIndexRow } from "./queries/keys.ts";
+import { getOrMake } from "../../base/lib/group_by.ts";
 import { mapSliced, type SlicedWork } from "../../base/lib/slices.ts";
 import type { ColumnRow, EnumLabels, RelationRow } from "./queries/relations.ts";
 import type { RelationshipEnd } from "./relationships.ts";
@@ -23,8 +24,6 @@ interface RelationTraits {
   readonly enums: EnumLabels;
 }
 
-type LabelsByType = ReadonlyMap<string, readonly string[]>;
-
 /** Builds the relations. `ends` holds their keys, in the same order. */
 export function buildRelations(
   rows: readonly RelationRow[],
@@ -32,7 +31,10 @@ export function buildRelations(
   traits: RelationTraits,
 ): SlicedWork<readonly Relation[]> {
   const enums = new Map(Object.entries(traits.enums));
-  return mapSliced(rows, (row, index) => buildRelation(row, ends[index]!, { ...traits, enums }));
+  const columns = new Map<ColumnRow, Column>();
+  const columnOf = (row: ColumnRow) => getOrMake(columns, row, () => buildColumn(row, enums));
+  const context = { ...traits, columnOf };
+  return mapSliced(rows, (row, index) => buildRelation(row, ends[index]!, context));
 }
 
 function uniqueIndexesOf(
@@ -107,8 +109,8 @@ const eventBits = { update: 4, insert: 8, delete: 16 } as const;
 
 function buildRelation(
   row: RelationRow,
-  { primaryKey }: RelationshipEnd,
-  traits: Omit<RelationTraits, "enums"> & { readonly enums: LabelsByType },
+  { primaryKey, columnNames }: RelationshipEnd,
+  traits: RelationTraits & { readonly columnOf: (row: ColumnRow) => Column },
 ): Relation {
   const [oid, schema, name, comment, isView, events, columns, hasDivisibleInserts, ...rest] = row;
   const [mergeAction, systemColumns, isInherited] = rest;
@@ -122,7 +124,7 @@ function buildRelation(
     updatable: (events & eventBits.update) !== 0,
     deletable: (events & eventBits.delete) !== 0,
     primaryKey,
-    columns: (columns ?? []).map((column) => buildColumn(column, traits.enums)),
+    columns: (columns ?? []).map(traits.columnOf),
     ...(hasDivisibleInserts ? { hasDivisibleInserts } : {}),
     ...(mergeAction === null ? {} : { mergeAction }),
     ...(systemColumns === null ? {} : { systemColumns }),
@@ -136,13 +138,13 @@ function buildRelation(
     ...(traits.primary.has(oid) ? { readsFrom: "primary" } as const : {}),
     ...traits.tags.get(oid),
     ...(hiddenJunctions === undefined ? {} : { hiddenJunctionsTo: [...hiddenJunctions] }),
-    ...uniqueIndexesOf(traits.uniqueIndexes.get(oid), columnNames(row)),
+    ...uniqueIndexesOf(traits.uniqueIndexes.get(oid), columnNames),
   };
 }
 
 const noLabels: readonly string[] = [];
 
-function buildColumn(row: ColumnRow, enums: LabelsByType): Column {
+function buildColumn(row: ColumnRow, enums: ReadonlyMap<string, readonly string[]>): Column {
   const [, name, comment, nullable, declaredType, baseType, maxLength, expression, ...rest] = row;
   const [enumType, generated] = rest;
   return {

@@ -1,5 +1,5 @@
 /** Sorts relationships, so that lists of ambiguous ones are the same after every load. @module */
-import { getOrMake } from "../../base/lib/group_by.ts";
+import { groupBy } from "../../base/lib/group_by.ts";
 import type { SlicedWork } from "../../base/lib/slices.ts";
 import type { Relationship } from "./schema_cache.ts";
 
@@ -17,17 +17,16 @@ export function foreignSchemaOf(relationship: Relationship): string {
 export function* sortRelationships(
   relationships: readonly Relationship[],
 ): SlicedWork<readonly Relationship[]> {
-  const byOrigin = new Map<string, { relationship: Relationship; key: string }[]>();
-  for (const relationship of relationships) {
-    const origin = `${relationship.origin.schema}\0${relationship.origin.name}`;
-    const keyed = { relationship, key: sortKey(relationship).join("\0") };
-    getOrMake(byOrigin, origin, () => []).push(keyed);
-    yield;
-  }
+  const byOrigin = groupBy(relationships, ({ origin }) => `${origin.schema}\0${origin.name}`);
+  yield;
   const sorted: Relationship[] = [];
   for (const origin of [...byOrigin.keys()].sort()) {
-    const list = byOrigin.get(origin)!.sort((a, b) => a.key < b.key ? -1 : Number(a.key > b.key));
-    for (const { relationship } of list) sorted.push(relationship);
+    const keyed = byOrigin.get(origin)!.map((relationship) => ({
+      relationship,
+      key: sortKey(relationship).join("\0"),
+    }));
+    keyed.sort((a, b) => a.key < b.key ? -1 : Number(a.key > b.key));
+    for (const { relationship } of keyed) sorted.push(relationship);
     yield;
   }
   return sorted;

@@ -57,9 +57,9 @@ export async function load(
     dbHoistedTxSettings: settings,
     dbCommentTags: keys.tags ?? false,
   };
-  const answers: (readonly string[])[] = [];
-  for (const query of schemaCacheQueries(options)) {
-    answers.push(await values(client, query.text, query.params));
+  const answers: (readonly unknown[])[] = [];
+  for (const { text, params, parse } of schemaCacheQueries(options)) {
+    answers.push((await values(client, text, params)).map((row) => parse(row)));
   }
   return indexSchemaCache(atOnce(buildSchemaCache(answers, options)));
 }

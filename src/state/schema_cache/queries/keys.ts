@@ -25,54 +25,54 @@ export type UniqueIndexRow = readonly [
   predicate: string | null,
 ];
 
-export interface KeysResult {
+export interface Keys {
   readonly primary: readonly KeyRow[];
   readonly unique: readonly KeyRow[];
   readonly foreign: readonly ForeignKeyRow[];
   readonly uniqueIndexes: readonly UniqueIndexRow[];
 }
 
+const ofUsers = "n.nspname !~ '^pg_' and n.nspname <> 'information_schema'";
+
+function constraintsQuery(type: "p" | "u" | "f", parts: string): string {
+  return `
+select json_build_array(${parts})::text
+from pg_constraint c join pg_namespace n on n.oid = c.connamespace
+where c.contype = '${type}' and ${ofUsers}`;
+}
+
+/** Without parameters, as all queries of keys. Each row is a {@linkcode KeyRow}. */
+export const primaryKeysQuery = constraintsQuery("p", "c.conrelid::int8, c.conkey");
+
+/** Each row is a {@linkcode KeyRow}. */
+export const uniqueKeysQuery = constraintsQuery("u", "c.conrelid::int8, c.conkey");
+
+/** Each row is a {@linkcode ForeignKeyRow}. Keys that PostgreSQL derives for partitions are omitted. */
+export const foreignKeysQuery = constraintsQuery(
+  "f",
+  "c.conname, c.conrelid::int8, c.conkey, c.confrelid::int8, c.confkey",
+) + " and c.conparentid = 0";
+
 /**
- * The query has no parameters. Of an index on columns it calls no function that opens the table, which would
- * wait for a lock of another session.
- *
- * It omits foreign keys that PostgreSQL derives for partitions.
+ * Each row is a {@linkcode UniqueIndexRow}, sorted by name. Of an index on columns it calls no function that opens the
+ * table, which would wait for a lock of another session.
  */
-export const keysQuery = `
-with keys as (
-  select c.conname, c.contype, c.conrelid::int8 as relid, c.conkey, c.confrelid::int8 as frelid,
-    c.confkey, c.conparentid
-  from pg_constraint c join pg_namespace n on n.oid = c.connamespace
-  where c.contype in ('p', 'u', 'f') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
-)
-select json_build_object(
-  'primary', coalesce((
-    select json_agg(json_build_array(relid, conkey)) from keys where contype = 'p'
-  ), '[]'),
-  'unique', coalesce((
-    select json_agg(json_build_array(relid, conkey)) from keys where contype = 'u'
-  ), '[]'),
-  'foreign', coalesce((
-    select json_agg(json_build_array(conname, relid, conkey, frelid, confkey))
-    from keys where contype = 'f' and conparentid = 0
-  ), '[]'),
-  'uniqueIndexes', coalesce((
-    select json_agg(json_build_array(i.indrelid::int8, c.relname, (
-      select json_agg(i.indkey[k] order by k) from generate_series(0, i.indnkeyatts - 1) as k
-    ), (
-      select json_agg(case
-        when a.attname is null then pg_get_indexdef(i.indexrelid, k + 1, false)
-        else quote_ident(a.attname)
-      end order by k)
-      from generate_series(0, i.indnkeyatts - 1) as k
-        left join pg_attribute a
-          on a.attrelid = i.indrelid and a.attnum = i.indkey[k] and i.indkey[k] <> 0
-    ), pg_get_expr(i.indpred, i.indrelid)) order by c.relname)
-    from pg_index i
-      join pg_class c on c.oid = i.indexrelid
-      join pg_namespace n on n.oid = c.relnamespace
-      join pg_class t on t.oid = i.indrelid
-    where i.indisunique and i.indisvalid and i.indimmediate and not t.relispartition
-      and t.relkind in ('r', 'p') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
-  ), '[]')
-)::text`;
+export const uniqueIndexesQuery = `
+select json_build_array(i.indrelid::int8, c.relname, (
+  select json_agg(i.indkey[k] order by k) from generate_series(0, i.indnkeyatts - 1) as k
+), (
+  select json_agg(case
+    when a.attname is null then pg_get_indexdef(i.indexrelid, k + 1, false)
+    else quote_ident(a.attname)
+  end order by k)
+  from generate_series(0, i.indnkeyatts - 1) as k
+    left join pg_attribute a
+      on a.attrelid = i.indrelid and a.attnum = i.indkey[k] and i.indkey[k] <> 0
+), pg_get_expr(i.indpred, i.indrelid))::text
+from pg_index i
+  join pg_class c on c.oid = i.indexrelid
+  join pg_namespace n on n.oid = c.relnamespace
+  join pg_class t on t.oid = i.indrelid
+where i.indisunique and i.indisvalid and i.indimmediate and not t.relispartition
+  and t.relkind in ('r', 'p') and ${ofUsers}
+order by c.relname`;

@@ -9,7 +9,7 @@ const names: readonly QueryName[] = [
   "settings",
   "view rules",
   "relations",
-  "keys",
+  "foreign keys",
   "routines",
   "computed relationships",
   "representations",
@@ -19,6 +19,7 @@ const queries: readonly SchemaCacheQuery[] = names.map((name) => ({
   name,
   text: `select '${name}'`,
   params: [],
+  parse: JSON.parse,
 }));
 
 Deno.test("loadStatements() reads the clock only in a timed load", () => {

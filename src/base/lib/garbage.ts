@@ -1,0 +1,20 @@
+/** Has the engine free memory after work that has used much of it. @module */
+
+/** Number of items below which work leaves little behind. */
+const manyItems = 2000;
+
+/** Bytes that the engine takes for a reason to collect garbage. They are never written, so they take no memory. */
+const announcedBytes = 256 * 1024 * 1024;
+
+/**
+ * Has the engine collect garbage in slices from now on, if many items were worked on. By itself V8 waits until the heap
+ * is four times as large as what was in use after the last time.
+ */
+export function collectGarbageOf(items: number): void {
+  if (items < manyItems) return;
+  try {
+    new ArrayBuffer(announcedBytes);
+  } catch {
+    // The process has a limit of addresses. The engine collects when it has to.
+  }
+}
