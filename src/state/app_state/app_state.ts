@@ -19,7 +19,7 @@ import { schedule } from "../../base/lib/timers.ts";
 import { type Counter, MetricRegistry } from "../../base/observe/metric_registry.ts";
 import { isLogged, type Observation } from "../../base/observe/observation.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
-import { hasSameSchemaCache } from "../schema_cache/load.ts";
+import { schemaCacheKey } from "../schema_cache/load.ts";
 import { schemaPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { unusedStandbysReason } from "./standby_reads.ts";
@@ -265,7 +265,8 @@ export class AppState extends AppStateBase {
 
   /** Whether a configuration needs another schema cache than the one that serves. */
   #needsLoad({ state: { config } }: LoadedConfig): boolean {
-    return this.snapshot.cache !== null && !hasSameSchemaCache(config, this.snapshot.config);
+    return this.snapshot.cache !== null &&
+      schemaCacheKey(config) !== schemaCacheKey(this.snapshot.config);
   }
 
   /**

@@ -20,6 +20,7 @@ import {
 import type { Database } from "../../database/database.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
+import { builtinModule } from "../../base/lib/builtin_modules.ts";
 import { collectGarbageOf } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
 import type { Observation, QueryTiming } from "../../base/observe/observation.ts";
@@ -29,6 +30,7 @@ import {
   missingSchemasQuery,
   type QueryName,
   type SchemaCacheConfig,
+  schemaCacheKey,
   schemaCacheQueries,
   type SchemaCacheQuery,
 } from "../schema_cache/load.ts";
@@ -58,6 +60,8 @@ interface MetadataReaderParts {
 export class MetadataReader {
   readonly #parts: MetadataReaderParts;
   #building: Promise<unknown> = Promise.resolve();
+  /** The last schema cache, and the hash of the rows that it was built from; null without `node:crypto`. */
+  #built: { readonly digest: string | null; readonly data: SchemaCacheData } | null = null;
 
   constructor(parts: MetadataReaderParts) {
     this.#parts = parts;
@@ -94,22 +98,42 @@ export class MetadataReader {
     const start = performance.now();
     const missingSchemas = await this.#readMissingSchemas(config);
     const isFound = (schema: string) => !missingSchemas.includes(schema);
+    const hash = builtinModule("node:crypto")?.createHash("sha256");
     const queries = schemaCacheQueries({
       ...config,
       dbSchemas: config.dbSchemas.filter(isFound),
       dbExtraSearchPath: config.dbExtraSearchPath.filter(isFound),
-    });
+    }).map((query): SchemaCacheQuery => ({
+      ...query,
+      parse: (text) => {
+        hash?.update(`${text}\0`);
+        return query.parse(text);
+      },
+    }));
     const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
     const { rows } = await this.#parts.database.transaction(
       metadataTransaction([lockTimeout, ...statements]),
     );
     const values = rows.slice(-statements.length).map((answer) => answer.map(([value]) => value));
     const { answers, timings } = splitLoadResults(values, queries);
+    const digest = hash?.update(schemaCacheKey(config)).digest("hex") ?? null;
+    const data = await this.#build(digest, answers, config);
+    return { data, ms: performance.now() - start, timings, missingSchemas };
+  }
+
+  /** Builds the schema cache; returns that of the last load if both have read the same rows. */
+  async #build(
+    digest: string | null,
+    answers: readonly (readonly unknown[])[],
+    config: SchemaCacheConfig,
+  ): Promise<SchemaCacheData> {
+    if (digest !== null && digest === this.#built?.digest) return this.#built.data;
     collectGarbageOf(Math.max(...answers.map((answer) => answer.length)));
     const building = inSlices(buildSchemaCache(answers, config));
     this.#building = building.catch(() => {});
     const data = await building;
-    return { data, ms: performance.now() - start, timings, missingSchemas };
+    this.#built = { digest, data };
+    return data;
   }
 
   /** Returns the schemas that do not exist; none if no exposed schema does, which fails the load. */

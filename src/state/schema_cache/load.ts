@@ -62,14 +62,12 @@ export interface SchemaCacheConfig extends CommentTagConfig {
   readonly hidesExtensionFunctions?: boolean;
 }
 
-/** Whether one schema cache serves both configurations: all options of {@linkcode SchemaCacheConfig}. */
-export function hasSameSchemaCache(one: SchemaCacheConfig, other: SchemaCacheConfig): boolean {
-  const text = ({ dbSchemas, ...config }: SchemaCacheConfig) =>
-    JSON.stringify([
-      [dbSchemas, [...dbSchemas.fallbacks ?? []], config.dbExtraSearchPath],
-      [config.dbHoistedTxSettings, config.dbCommentTags ?? false],
-    ]);
-  return text(one) === text(other);
+/** Returns a text of all options of {@linkcode SchemaCacheConfig} but of what its queries leave out. */
+export function schemaCacheKey({ dbSchemas, ...config }: SchemaCacheConfig): string {
+  return JSON.stringify([
+    [dbSchemas, [...dbSchemas.fallbacks ?? []], config.dbExtraSearchPath],
+    [config.dbHoistedTxSettings, config.dbCommentTags ?? false],
+  ]);
 }
 
 /** One query of the load. Its result has one text column. */
@@ -81,7 +79,7 @@ export interface SchemaCacheQuery {
   readonly parse: (text: string) => unknown;
 }
 
-/** What each query returns for a row. */
+/** The rows of each query. */
 interface CatalogueRows {
   readonly "settings": string;
   readonly "view rules": ReturnType<typeof readViewRule>;

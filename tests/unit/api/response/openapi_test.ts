@@ -303,7 +303,7 @@ function modelOf(relations: readonly Relation[], routines: readonly Routine[] = 
   return buildModel({ schema: "api", metadata: { comment: null }, cache });
 }
 
-Deno.test("documents contain relations and columns named like members of Object", async () => {
+Deno.test("documents contain relations and columns named like members of Object", () => {
   const model = modelOf([
     table("__proto__", ["__proto__", "constructor"]),
     table("toString", []),
@@ -314,14 +314,14 @@ Deno.test("documents contain relations and columns named like members of Object"
   ok(JSON.stringify(openApi3(model, config)).includes('"/toString":'));
 });
 
-Deno.test("documents grow with the number of tables and no faster", async () => {
+Deno.test("documents grow with the number of tables and no faster", () => {
   const columns = Array.from({ length: 12 }, (_, index) => `column_${index}`);
-  const sizeOf = async (write: typeof openApi2, count: number) => {
+  const sizeOf = (write: typeof openApi2, count: number) => {
     const tables = Array.from({ length: count }, (_, index) => table(`t${1000 + index}`, columns));
     return JSON.stringify(write(modelOf(tables), config)).length;
   };
   for (const [write, perTable] of [[openApi2, 4800], [openApi3, 11_900]] as const) {
-    const [few, many] = [await sizeOf(write, 100), await sizeOf(write, 500)];
+    const [few, many] = [sizeOf(write, 100), sizeOf(write, 500)];
     ok((many - few) / 400 < perTable, `${write.name}: ${(many - few) / 400}`);
     ok(many / few < 5);
   }
