@@ -1,17 +1,13 @@
 /** Has the engine free memory after work that has used much of it. @module */
 
-/** Number of items below which work leaves little behind. */
-const manyItems = 2000;
-
 /** Bytes that the engine takes for a reason to collect garbage. They are never written, so they take no memory. */
 const announcedBytes = 256 * 1024 * 1024;
 
 /**
- * Has the engine collect garbage in slices from now on, if many items were worked on. By itself V8 waits until the heap
- * is four times as large as what was in use after the last time.
+ * Has the engine collect garbage in slices from now on. By itself V8 waits until the heap is four times as large as
+ * what was in use after the last time.
  */
-export function collectGarbageOf(items: number): void {
-  if (items < manyItems) return;
+export function collectGarbage(): void {
   try {
     new ArrayBuffer(announcedBytes);
   } catch {

@@ -12,7 +12,7 @@ import { isConnectionLost } from "../../database/failure.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
-import { collectGarbageOf } from "../../base/lib/garbage.ts";
+import { collectGarbage } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
 import { withTimeout } from "../../base/lib/time_limits.ts";
 import { schedule } from "../../base/lib/timers.ts";
@@ -26,7 +26,7 @@ import { unusedStandbysReason } from "./standby_reads.ts";
 import { AppStateBase } from "./app_state_base.ts";
 import { AppConfiguration, type LoadedConfig, prepareState } from "./app_configuration.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
+import { hasManyRows, MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import {
   isLockTimeout,
   isMissingSchema,
@@ -414,7 +414,7 @@ export class AppState extends AppStateBase {
     // Both change at once, so that no request combines a new configuration with an old cache.
     this.#schemaPieces = pieces;
     this.replace({ cache, cacheLoadedAt: this.now(), cacheError: null });
-    collectGarbageOf(cache.data.relations.length);
+    if (hasManyRows([cache.data.relations])) collectGarbage();
     if (read !== null) this.#applyConfig(read);
     this.#staleness.markLoaded();
     recordWatchedState?.();

@@ -21,7 +21,7 @@ import type { Database } from "../../database/database.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { builtinModule } from "../../base/lib/builtin_modules.ts";
-import { collectGarbageOf } from "../../base/lib/garbage.ts";
+import { collectGarbage } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
 import type { Observation, QueryTiming } from "../../base/observe/observation.ts";
 import {
@@ -128,7 +128,7 @@ export class MetadataReader {
     config: SchemaCacheConfig,
   ): Promise<SchemaCacheData> {
     if (digest !== null && digest === this.#built?.digest) return this.#built.data;
-    collectGarbageOf(Math.max(...answers.map((answer) => answer.length)));
+    if (hasManyRows(answers)) collectGarbage();
     const building = inSlices(buildSchemaCache(answers, config));
     this.#building = building.catch(() => {});
     const data = await building;
@@ -185,6 +185,11 @@ export class MetadataReader {
     const error = errorFacts(thrown, this.#parts.dialect);
     this.#parts.observe({ kind: "database-config-failed", what, error });
   }
+}
+
+/** Whether lists are so long that work on them leaves much garbage. */
+export function hasManyRows(lists: readonly (readonly unknown[])[]): boolean {
+  return lists.some(({ length }) => length >= 2000);
 }
 
 const queueUsage: Statement = {

@@ -1,5 +1,6 @@
 /** Writes descriptions of the API in slices, and caches them. @module */
 import { deferred } from "../../../base/lib/deferred.ts";
+import { collectGarbage } from "../../../base/lib/garbage.ts";
 import { slicer } from "../../../base/lib/slices.ts";
 import { contentTag } from "../conditional.ts";
 import type { Reply } from "../reply.ts";
@@ -34,6 +35,8 @@ const maxStoreBytes = 32 * 1024 * 1024;
 const maxKeptBytes = 4 * 1024 * 1024;
 /** Characters of a piece that is encoded at once. */
 const pieceLength = 128 * 1024;
+/** Pieces after which the garbage of writing them is collected. */
+const piecesPerCollection = 128;
 
 export function documentStore(): DocumentStore {
   return createStore(maxStoreBytes);
@@ -117,11 +120,13 @@ async function* bytesOf(document: ObjectMembers): AsyncGenerator<Uint8Array<Arra
   const pause = slicer();
   const encoder = new TextEncoder();
   let text = "";
+  let written = 0;
   for (const piece of jsonPieces(document)) {
     text += piece;
     if (text.length >= pieceLength) {
       yield encoder.encode(text);
       text = "";
+      if (++written % piecesPerCollection === 0) collectGarbage();
     }
     const pausing = pause();
     if (pausing !== undefined) await pausing;
