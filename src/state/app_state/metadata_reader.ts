@@ -187,7 +187,7 @@ export class MetadataReader {
   }
 }
 
-/** Whether lists are so long that work on them leaves much garbage. */
+/** Whether a list has 2,000 items or more: work on them leaves much garbage. */
 export function hasManyRows(lists: readonly (readonly unknown[])[]): boolean {
   return lists.some(({ length }) => length >= 2000);
 }

@@ -1,6 +1,6 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
 import { svcDialect } from "../../../../src/base/dialect.ts";
-import type { Batch } from "../../../../src/database/batch.ts";
+import type { Transaction } from "../../../../src/database/transaction.ts";
 import type { Database } from "../../../../src/database/database.ts";
 import { MetadataReader } from "../../../../src/state/app_state/metadata_reader.ts";
 import { noValues } from "../../../../src/state/config/load.ts";
@@ -57,7 +57,7 @@ function rowsOf(comment: string | null): ReadonlyMap<string, readonly string[]> 
 function readerOf(rows: { current: ReturnType<typeof rowsOf> }) {
   const kept = { texts: 0 };
   const names = new Map(schemaCacheQueries(config).map(({ name, text }) => [text, name]));
-  const transaction = ({ statements }: Batch) =>
+  const transaction = ({ statements }: Transaction) =>
     Promise.resolve({
       rows: statements.map(({ text, parse }) =>
         (rows.current.get(names.get(text) ?? "") ?? []).map((row) => {
