@@ -228,6 +228,15 @@ for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
   });
 }
 
+const generated = serviceSuite("advice", base, { title: "a generated column" });
+generated.test("the hint is for clients, and not SQL", async (api) => {
+  const { code, hint } = await (await api("POST /always", { body: { id: 1 } })).json();
+  deepStrictEqual([code, hint], [
+    "428C9",
+    "Leave generated columns out of the body and of 'columns'",
+  ]);
+});
+
 const minimal = serviceSuite("advice", { ...base, clientErrorVerbosity: "minimal" }, {
   title: "no hints with minimal",
 });
