@@ -16,6 +16,14 @@ export const schedule: Schedule = (run, milliseconds) => {
   return () => clearTimeout(timer);
 };
 
+/**
+ * Returns the milliseconds up to the next full second of a clock. Work that is due each second waits for it,
+ * so that the process wakes once for all of it.
+ */
+export function untilNextSecond(now: number): number {
+  return Math.ceil(1000 - now % 1000);
+}
+
 /** Resolves in the next turn of the event loop, after other pending work has had its turn. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));

@@ -1,6 +1,6 @@
 /** Metrics that each service has. @module */
 import type { Histogram, MetricRegistry } from "./metric_registry.ts";
-import type { Schedule } from "../lib/timers.ts";
+import { type Schedule, untilNextSecond } from "../lib/timers.ts";
 
 /** Values of the metrics of each thread. Counters begin at 0 when the service starts. */
 export interface Metrics {
@@ -69,7 +69,6 @@ export function registerServiceMetrics(registry: MetricRegistry, read: () => Met
   registry.histogram("db_pool_queue_seconds", () => read().queueSeconds);
 }
 
-const periodMs = 500;
 /** A look at the metric shows the longest delay of at least this time. */
 const windowMs = 60_000;
 
@@ -103,7 +102,8 @@ export class EventLoopDelay {
   }
 
   #wait(): void {
-    const dueAt = this.#now() + periodMs;
+    const pauseMs = untilNextSecond(this.#now());
+    const dueAt = this.#now() + pauseMs;
     this.#cancel = this.#schedule(() => {
       const now = this.#now();
       if (now - this.#windowStart >= windowMs) {
@@ -113,6 +113,6 @@ export class EventLoopDelay {
       }
       this.#longestMs = Math.max(this.#longestMs, now - dueAt);
       this.#wait();
-    }, periodMs);
+    }, pauseMs);
   }
 }

@@ -1,5 +1,5 @@
 /** Asks the database each second whether it answers. @module */
-import type { Schedule } from "../../base/lib/timers.ts";
+import { type Schedule, untilNextSecond } from "../../base/lib/timers.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 
 interface HeartbeatOptions {
@@ -20,8 +20,8 @@ interface HeartbeatOptions {
   readonly schedule: Schedule;
 }
 
-/** Pause between an answer and the next question, and the longest wait for an answer. */
-const periodMs = 1000;
+/** The longest wait for an answer. */
+const maxSilenceMs = 1000;
 
 /** Knows whether the database answers. */
 export class Heartbeat {
@@ -51,7 +51,8 @@ export class Heartbeat {
 
   #pause(): void {
     if (this.#isStopped) return;
-    this.#cancelTimer = this.#options.schedule(() => this.#ask(), periodMs);
+    const { schedule, now } = this.#options;
+    this.#cancelTimer = schedule(() => this.#ask(), untilNextSecond(now()));
   }
 
   #ask(): void {
@@ -62,7 +63,7 @@ export class Heartbeat {
     // Behind a thread that was busy, the answer may have arrived already: it is read before the second timer.
     this.#cancelTimer = schedule(() => {
       this.#cancelTimer = schedule(() => this.#recordSilence(askedAt), 0);
-    }, periodMs);
+    }, maxSilenceMs);
     question.then(() => this.#recordAnswer(), () => {}).finally(() => {
       this.#cancelTimer();
       this.#pause();

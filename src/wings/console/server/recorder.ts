@@ -1,6 +1,6 @@
 /** Remembers recent requests, log lines and figures for the console. @module */
 import process from "node:process";
-import { type Schedule, schedule } from "../../../base/lib/timers.ts";
+import { type Schedule, schedule, untilNextSecond } from "../../../base/lib/timers.ts";
 import type { Metrics } from "../../../base/observe/metrics.ts";
 import type {
   FinishedRequest,
@@ -112,9 +112,9 @@ export class Recorder {
     const tick = () => {
       this.figures.endSecond(now(), gauges());
       this.#isWatched = now() < this.#watchedUntil;
-      if (this.#isWatched) this.#cancel = schedule(tick, 1000 - now() % 1000);
+      if (this.#isWatched) this.#cancel = schedule(tick, untilNextSecond(now()));
     };
-    this.#cancel = schedule(tick, 1000 - now() % 1000);
+    this.#cancel = schedule(tick, untilNextSecond(now()));
   }
 
   stop(): void {

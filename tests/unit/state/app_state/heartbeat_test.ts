@@ -27,13 +27,13 @@ function beating() {
   return { clock, log, state, heartbeat, questions };
 }
 
-Deno.test("Heartbeat asks one question each second, one after the other", async () => {
+Deno.test("Heartbeat asks one question at each full second, one after the other", async () => {
   const { clock, log, heartbeat, questions } = beating();
   await clock.pass(1000);
   await clock.pass(500);
   questions[0]!.resolve();
   await settled();
-  await clock.pass(999);
+  await clock.pass(499);
   deepStrictEqual(log, ["ask"]);
   await clock.pass(1);
   deepStrictEqual(log, ["ask", "ask"]);
