@@ -68,34 +68,52 @@ export type DescribedRequest = Pick<
   "cookies" | "headers" | "method" | "path" | "preferences" | "schema"
 >;
 
-/** Returns the settings that a transaction begins with. A batch of several requests has no plan. */
-export function settingsOf(
-  request: DescribedRequest,
+/** The settings that depend on the plan, the role and the configuration alone. */
+export type SharedSettings = Pick<
+  TransactionSettings,
+  "overrides" | "role" | "roleSettings" | "searchPath" | "timeoutMs" | "timezone"
+>;
+
+/** Returns the settings that all requests with a plan and a role share. A batch has no plan. */
+export function sharedSettings(
+  { schema, preferences: { timezone } }: Pick<DescribedRequest, "preferences" | "schema">,
   plan: DataPlan | RootPlan | null,
   owner: TransactionOwner,
   config: TransactionConfig,
-): TransactionSettings {
-  const { identity: { role, claims }, identifiers = noIdentifiers } = owner;
+): SharedSettings {
   const ofFunction = plan?.kind === "call" ? plan.call.routine.settings : [];
-  const fallbacks = config.dbSchemas.fallbacks?.get(request.schema) ?? [];
-  const { method, path, headers, cookies } = request;
+  const fallbacks = config.dbSchemas.fallbacks?.get(schema) ?? [];
   return {
-    searchPath: searchPathOf(request.schema, [...fallbacks, ...config.dbExtraSearchPath]),
-    role,
-    restored: [],
+    searchPath: searchPathOf(schema, [...fallbacks, ...config.dbExtraSearchPath]),
+    role: owner.identity.role,
     ...timeoutSettings(owner, config),
+    timezone,
+    overrides: [...ofFunction, ...config.appSettings],
+  };
+}
+
+/** Returns the settings that the transaction of a request begins with. */
+export function settingsOf(
+  shared: SharedSettings,
+  { method, path, headers, cookies }: DescribedRequest,
+  { identity: { claims }, identifiers = noIdentifiers }: TransactionOwner,
+): TransactionSettings {
+  const { requestId, applicationName } = identifiers;
+  return {
+    ...shared,
+    restored: noNames,
     claims,
     method,
     path,
     headers,
     cookies,
-    requestId: identifiers.requestId,
-    applicationName: identifiers.applicationName,
+    requestId,
+    applicationName,
     batchPosition: null,
-    timezone: request.preferences.timezone,
-    overrides: [...ofFunction, ...config.appSettings],
   };
 }
+
+const noNames: readonly string[] = [];
 
 const timeoutSetting = "statement_timeout";
 

@@ -22,6 +22,8 @@ import {
   preRequestStatement,
   settingsOf,
   settingStatements,
+  type SharedSettings,
+  sharedSettings,
   type TransactionConfig,
   type TransactionOwner,
 } from "./preamble.ts";
@@ -35,12 +37,31 @@ export function isEndOverridable({ dbTxEnd }: Pick<Config, "dbTxEnd">): boolean 
   return dbTxEnd === "commit-allow-override" || dbTxEnd === "rollback-allow-override";
 }
 
+/** The parts of an operation's script that depend on its plan, its role and the configuration alone. */
+interface CompiledOperation {
+  readonly access: AccessMode;
+  readonly isolation: IsolationLevel;
+  /** Highest cost of the statement; null for no limit. */
+  readonly maxCost: number | null;
+  readonly checks: readonly ResultCheck[];
+  readonly settings: SharedSettings;
+  readonly planContext: string;
+}
+
+/** Requests whose scripts differ only by their parameters, and what their operations share, by role. */
+export interface ScriptKind {
+  readonly compiled: Map<string, CompiledOperation>;
+}
+
+/** Most roles whose operations a kind keeps. A database may have a role for each user. */
+const maxRoles = 100;
+
 /** A planned request, and its SQL. */
 export interface PlannedQuery {
   readonly plan: DataPlan;
   readonly query: Query;
-  /** Identifies requests whose scripts differ only by their parameters; null where that is unknown. */
-  readonly kind: object | null;
+  /** Null where the kind is unknown. */
+  readonly kind: ScriptKind | null;
   /** Whether a second execution has no observable effect, apart from `db-pre-request`. */
   readonly isRetrySafe: boolean;
   /** Whether it may leave changes of the session to later transactions. */
@@ -112,28 +133,53 @@ export function buildScript(
   config: TransactionConfig,
 ): RequestScript {
   const { operations, batch } = work;
-  const [{ request, planned: { plan } }] = operations as readonly [RequestOperation];
-  const isWriting = operations.some(({ planned }) => mayWrite(planned.plan, config));
+  const compiled = operations.map((operation) => compiledOf(operation, owner, config));
+  const first = compiled[0]!;
+  const isWriting = compiled.some(({ access }) => access === "read write");
   const access = isWriting ? "read write" : "read only";
-  const end = plannedEnd(batch?.request ?? request, config);
-  const checks = operations.map((each) => resultChecks(each.request, each.planned.plan));
-  const isolation = isolationOfAll(work, owner);
+  const end = plannedEnd(batch?.request ?? operations[0]!.request, config);
+  const isolation = batch === null ? first.isolation : strictestOf(compiled, batch, owner);
   const divided = dividedOf(work);
   const isPlain = batch === null && work.key === null && divided === null;
   const isImplicit = isPlain && end === "commit" && isolation === "read committed" &&
     config.dbPreparedStatements &&
     // Citus forwards settings in a block only.
     owner.usesSetCommands !== true &&
-    (access === "read only" || checks[0]!.length === 0) &&
-    maxCostOf(plan, owner, config) === null;
+    (access === "read only" || first.checks.length === 0) && first.maxCost === null;
   const form = isImplicit ? access : "block";
   const builder = new ScriptBuilder(work, { access, end, form, divided, owner, config });
   if (batch !== null) builder.addHead(batch);
-  operations.forEach((operation, index) => builder.addOperation(operation, index));
+  compiled.forEach((each, index) => builder.addOperation(operations[index]!, each, index));
   if (batch !== null && end === "rollback") builder.add(checkConstraints);
   const block = isImplicit ? null : { isolation, end };
   const transaction = transactionOf(builder, work, { access, block, isPlain, config });
+  const checks = compiled.map((each) => each.checks);
   return { transaction, end, costLimits: builder.costLimits, checks, divided };
+}
+
+/** Compiles an operation, once for each role where its plan is shared. */
+function compiledOf(
+  { request, planned: { plan, kind } }: RequestOperation,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): CompiledOperation {
+  const { identity: { role } } = owner;
+  const kept = kind?.compiled.get(role);
+  if (kept !== undefined) return kept;
+  const settings = sharedSettings(request, plan, owner, config);
+  const compiled: CompiledOperation = {
+    access: mayWrite(plan, config) ? "read write" : "read only",
+    isolation: isolationOf(plan, owner.defaults),
+    maxCost: maxCostOf(plan, owner, config),
+    checks: resultChecks(request, plan),
+    settings,
+    planContext: planContextOf(settings),
+  };
+  if (kind !== null) {
+    if (kind.compiled.size >= maxRoles) kind.compiled.clear();
+    kind.compiled.set(role, compiled);
+  }
+  return compiled;
 }
 
 /** Returns the body of a plain request in pieces; null for a whole body. */
@@ -187,13 +233,13 @@ export const isolationLevels: readonly IsolationLevel[] = [
   "serializable",
 ];
 
-/** Returns the level of the only operation, or the strictest one that a batch needs. */
-function isolationOfAll(
-  { operations, batch }: RequestWork,
+/** Returns the strictest level that a batch needs. */
+function strictestOf(
+  operations: readonly CompiledOperation[],
+  batch: BatchHead,
   { defaults }: TransactionOwner,
 ): IsolationLevel {
-  const levels = operations.map(({ planned }) => isolationOf(planned.plan, defaults));
-  if (batch === null) return levels[0]!;
+  const levels = operations.map(({ isolation }) => isolation);
   const all = [batch.isolation, defaults?.isolation ?? null, ...levels];
   return isolationLevels.findLast((level) => all.includes(level)) ?? "read committed";
 }
@@ -278,7 +324,7 @@ class ScriptBuilder {
   addHead({ request }: BatchHead): void {
     const { owner, config } = this.#form;
     const { key } = this.#work;
-    const settings = settingsOf(request, null, owner, config);
+    const settings = settingsOf(sharedSettings(request, null, owner, config), request, owner);
     this.planContext = planContextOf(settings);
     if (config.dbPreRequest === null && key === null) return;
     this.#addSettings({ ...settings, batchPosition: "" });
@@ -292,15 +338,16 @@ class ScriptBuilder {
   /** Adds the statements of an operation. */
   addOperation(
     { request, planned: { plan, query }, referenceChecks }: RequestOperation,
+    compiled: CompiledOperation,
     index: number,
   ): void {
-    const { access, end, divided, owner, config } = this.#form;
+    const { access, end, divided, config } = this.#form;
     const { batch, key } = this.#work;
-    const settings = this.#operationSettings(request, plan, index);
-    const planContext = planContextOf(settings);
+    const { planContext } = compiled;
     this.planContext ??= planContext;
-    this.#addSettings(settings);
-    const isOnlyReading = batch !== null && access === "read write" && !mayWrite(plan, config);
+    this.#addSettings(this.#operationSettings(request, plan, compiled.settings, index));
+    const isOnlyReading = batch !== null && access === "read write" &&
+      compiled.access === "read only";
     if (isOnlyReading) this.statements.push(savepoint, readOnly);
     const place = (statement: Statement) =>
       this.add(batch === null ? statement : { ...statement, planContext, operation: index });
@@ -311,8 +358,8 @@ class ScriptBuilder {
     }
     // The estimate goes first: the body may be on its way to the client when a later statement runs.
     if (query.estimate !== null) place(query.estimate);
-    const maxCost = divided === null ? maxCostOf(plan, owner, config) : null;
-    if (maxCost !== null) {
+    const { maxCost } = compiled;
+    if (divided === null && maxCost !== null) {
       this.costLimits.push({ statement: this.statements.length, maxCost });
       this.add({ ...explained(query.main), operation: index });
     }
@@ -331,10 +378,14 @@ class ScriptBuilder {
   }
 
   /** Returns the settings of an operation, with those restored that functions of earlier ones have. */
-  #operationSettings(request: ApiRequest, plan: DataPlan, index: number): TransactionSettings {
-    const { owner, config } = this.#form;
+  #operationSettings(
+    request: ApiRequest,
+    plan: DataPlan,
+    shared: SharedSettings,
+    index: number,
+  ): TransactionSettings {
     const { batch, operations } = this.#work;
-    const settings = settingsOf(request, plan, owner, config);
+    const settings = settingsOf(shared, request, this.#form.owner);
     if (batch === null) return settings;
     const restored = this.#restored;
     if (plan.kind === "call") {

@@ -11,7 +11,13 @@ import { schemaMetadataQuery } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { isExplained, isolationOf } from "./data_plan.ts";
 import { answerStatement, type RequestKey } from "./idempotency.ts";
-import { preamble, settingsOf, type TransactionConfig, type TransactionOwner } from "./preamble.ts";
+import {
+  preamble,
+  settingsOf,
+  sharedSettings,
+  type TransactionConfig,
+  type TransactionOwner,
+} from "./preamble.ts";
 import { explained } from "./cost_limit.ts";
 import { plannedEnd, type RequestOperation, type RequestWork } from "./script.ts";
 import { planContextOf } from "./settings.ts";
@@ -23,7 +29,7 @@ export function buildRootScript(
   owner: TransactionOwner,
   config: TransactionConfig,
 ): ReadTransaction {
-  const settings = settingsOf(request, plan, owner, config);
+  const settings = settingsOf(sharedSettings(request, plan, owner, config), request, owner);
   const before = preamble(settings, { config, owner });
   return {
     access: "read only",
@@ -58,7 +64,8 @@ export function buildReplayScript(
 ): WriteTransaction {
   const [first] = operations;
   const request = batch?.request ?? first!.request;
-  const settings = settingsOf(request, batch === null ? first!.planned.plan : null, owner, config);
+  const plan = batch === null ? first!.planned.plan : null;
+  const settings = settingsOf(sharedSettings(request, plan, owner, config), request, owner);
   const before = preamble(settings, { config, owner });
   return {
     access: "read write",

@@ -9,11 +9,12 @@ import { parseHead } from "../../request/parse_request.ts";
 import { noPreconditions, readPreconditions } from "../../request/preconditions.ts";
 import type { PayloadReader } from "../../request/body/payload.ts";
 import type { RawRequest } from "../../request/raw_request.ts";
+import type { RoleSettings } from "../../../state/config/in_database.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import type { ParamValue } from "../../../base/sql/fragment.ts";
 import { type DataPlan, queryOf } from "../../transaction/data_plan.ts";
-import type { PlannedQuery } from "../../transaction/script.ts";
+import type { PlannedQuery, ScriptKind } from "../../transaction/script.ts";
 import {
   canonicalOf,
   payloadKey,
@@ -27,6 +28,8 @@ interface PlanBasis {
   readonly config: Config;
   /** Null until it was loaded for the first time. */
   readonly cache: SchemaCache | null;
+  /** Settings of roles, which scripts depend on. */
+  readonly roles: RoleSettings;
 }
 
 export interface PlannedRequest {
@@ -58,7 +61,7 @@ interface Bindings {
 }
 
 /** The cached plan of a shape. It identifies the batches of the shape for the pool. */
-interface CachedPlan {
+interface CachedPlan extends ScriptKind {
   readonly request: ApiRequest;
   readonly plan: DataPlan;
   readonly query: QueryTemplate;
@@ -91,8 +94,9 @@ export class PlanCache {
   }
 
   /** Whether the plans were made with this configuration and schema cache. */
-  isOf({ config, cache }: PlanBasis): boolean {
-    return config === this.#basis.config && cache === this.#basis.cache;
+  isOf({ config, cache, roles }: PlanBasis): boolean {
+    const basis = this.#basis;
+    return config === basis.config && cache === basis.cache && roles === basis.roles;
   }
 
   /** Returns how the body of a request is read; null where it has none, undefined where unknown. */
@@ -181,6 +185,7 @@ export class PlanCache {
     const bare = { ...head.request, headers: {}, cookies: {} };
     const isRetrySafe = isRetrySafeRead(planned, cache);
     return {
+      compiled: new Map(),
       request: bare,
       plan: planned,
       query: template,

@@ -7,7 +7,12 @@ import type { Database } from "../../../database/database.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { parsePreferences } from "../../../api/request/preferences.ts";
 import { compile, ident, sql } from "../../../base/sql/fragment.ts";
-import { preamble, settingsOf, type TransactionOwner } from "../../../api/transaction/preamble.ts";
+import {
+  preamble,
+  settingsOf,
+  sharedSettings,
+  type TransactionOwner,
+} from "../../../api/transaction/preamble.ts";
 import { planContextOf } from "../../../api/transaction/settings.ts";
 import type { AccessCell } from "./cells.ts";
 
@@ -48,7 +53,8 @@ async function countOf(
   );
   const request = { cookies: {}, headers: {}, method: "GET", path: `/${name}`, schema };
   const get = { ...request, preferences: parsePreferences(null) };
-  const settings = settingsOf(get, null, owner, { ...config, maxStatementTimeoutMs: 1000 });
+  const limited = { ...config, maxStatementTimeoutMs: 1000 };
+  const settings = settingsOf(sharedSettings(get, null, owner, limited), get, owner);
   const count = sql`select pg_catalog.count(*) from (select from ${
     ident(schema, name)
   } limit 10001) t`;
