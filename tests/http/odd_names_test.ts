@@ -65,13 +65,11 @@ for (const dialect of ["svc", "pgrst"] as const) {
     [
       "POST /taken?select=m:merge_action(),svc_merge_action",
       {
-        body: { id: 9 },
+        body: { id: 9, svc_merge_action: "mine" },
         headers: { Prefer: "return=representation, resolution=merge-duplicates" },
       },
-      400,
-      errorBody(
-        `${prefix}157 | Invalid conflict handling | 'taken' has a column 'svc_merge_action'`,
-      ),
+      201,
+      [{ m: "INSERT", svc_merge_action: "mine" }],
     ],
   ]);
 

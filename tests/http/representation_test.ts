@@ -56,7 +56,16 @@ const bags =
   `create extension hstore; create table bags (id int primary key, bag hstore default 'd=>1');
   create function same(bag hstore, n int default 1) returns hstore immutable language sql
     as 'select bag';
-  grant select, insert, update, delete on bags to anon`;
+  create domain bag as hstore;
+  create domain bag_list as hstore[];
+  create type pair as (bag hstore, n int);
+  create table kinds (id int primary key, one bag, many hstore[], list bag_list);
+  create function texts(one bag, many hstore[], list bag_list) returns text[] immutable language sql
+    as 'select array[one::text, many::text, list::text]';
+  create function each_text(variadic bags hstore[]) returns text immutable language sql
+    as 'select bags::text';
+  create function bag_of(pair pair) returns hstore immutable language sql as 'select (pair).bag';
+  grant select, insert, update, delete on bags, kinds to anon`;
 
 Deno.test("hstore is written as it is shown", async () => {
   await withAdministeredHandler(bags, { dbSchemas: ["public"] }, async ({ handler }) => {
@@ -92,5 +101,40 @@ Deno.test("hstore is written as it is shown", async () => {
       deepStrictEqual(await send("POST /rpc/same", { body: { bag } }), shownBag);
       deepStrictEqual(await send("POST /rpc/same", { body: [{ bag, n: 2 }] }), shownBag);
     }
+    const kinds = [
+      { id: 1, one: { a: "1", b: null }, many: [{ a: "1" }, null, {}], list: [{ 'q"': "\\" }] },
+      { id: 2, one: null, many: null, list: [] },
+    ];
+    deepStrictEqual(await send("POST /kinds", { body: kinds }), kinds);
+    const texts = { id: 3, one: "a=>1", many: '{"a=>1",NULL}', list: ["a=>1"] };
+    const read = { id: 3, one: { a: "1" }, many: [{ a: "1" }, null], list: [{ a: "1" }] };
+    deepStrictEqual(await send("POST /kinds", { body: texts }), [read]);
+    const { id: _, ...changed } = kinds[0]!;
+    for (const headers of [{}, patch]) {
+      const body = JSON.stringify(changed);
+      deepStrictEqual(await send("PATCH /kinds?id=eq.3", { body, headers }), [{
+        id: 3,
+        ...changed,
+      }]);
+    }
+    const { id: __, ...given } = texts;
+    const list = '{"\\"a\\"=>\\"1\\""}';
+    deepStrictEqual(await send("POST /rpc/texts", { body: { ...given, many: [{ a: 1 }] } }), [
+      '"a"=>"1"',
+      list,
+      list,
+    ]);
+    deepStrictEqual(await send("POST /rpc/each_text", { body: { bags: [{ a: 1 }] } }), list);
+    deepStrictEqual(await send("GET /rpc/each_text?bags=a%3D%3E1"), list);
+    // PostgreSQL reads composite values; it reads no object as hstore inside of them.
+    deepStrictEqual(await send("POST /rpc/bag_of", { body: { pair: { bag: "a=>1" } } }), {
+      a: "1",
+    });
+    deepStrictEqual(await send("POST /rpc/bag_of", { body: { pair: { bag: { a: 1 } } } }), {
+      code: "42601",
+      details: null,
+      hint: null,
+      message: "syntax error in hstore: unexpected end of string",
+    });
   });
 });

@@ -3,7 +3,7 @@ import type { BodyFormat } from "../plan/negotiate.ts";
 import { emptySql, ident, join, literal, ownName, type Sql, sql } from "../../base/sql/fragment.ts";
 import { rowColumn, versionColumn } from "./row_version.ts";
 
-export const rowsAlias = ident("svc_t");
+export const rowsAlias = ownName("t");
 
 /** The text between two rows of an array, as `json_agg` writes it. */
 export const rowSeparator = ", \n ";
@@ -79,17 +79,19 @@ export function jsonLine(
 function jsonLines(format: LinesFormat, rows: BodyRows): Sql {
   const { scalarColumn, single } = rows;
   if (!single || scalarColumn === null) return sql`${jsonLine(format, rows)} || E'\\n'`;
-  const value = sql`"svc_value"."json"`;
+  const value = sql`${ownName("value")}."json"`;
   const elements = sql`(select coalesce(pg_catalog.string_agg(${
-    onOneLine(sql`"svc_element"."json"`)
-  } || E'\\n', '' order by "svc_element"."number"), '')
-    from pg_catalog.json_array_elements(${value}) with ordinality as "svc_element"("json", "number"))`;
+    onOneLine(sql`${ownName("element")}."json"`)
+  } || E'\\n', '' order by ${ownName("element")}."number"), '')
+    from pg_catalog.json_array_elements(${value}) with ordinality as ${
+    ownName("element")
+  }("json", "number"))`;
   // OFFSET 0 makes PostgreSQL compute the value once.
   return sql`(select case pg_catalog.json_typeof(${value}) when 'array' then ${elements}
     else ${onOneLine(value)} || E'\\n' end
-    from (select ${
-    stripped(columnJson(scalarColumn), format.stripped)
-  } as "json" offset 0) as "svc_value")`;
+    from (select ${stripped(columnJson(scalarColumn), format.stripped)} as "json" offset 0) as ${
+    ownName("value")
+  })`;
 }
 
 function columnJson(column: string): Sql {
@@ -139,9 +141,9 @@ function csvBody(format: CsvFormat, { isVersioned = false }: BodyRows): Sql {
   ]);
   const first = sql`(pg_catalog.json_agg(${rowsAlias}.*) filter (where ${number} = 1))->0`;
   const keys = sql`select key, n, pg_catalog.count(*) over () as width
-    from pg_catalog.json_object_keys(${first}) with ordinality as svc_key(key, n)`;
+    from pg_catalog.json_object_keys(${first}) with ordinality as ${ownName("key")}(key, n)`;
   const header = sql`select pg_catalog.string_agg(${headerField(format)}, ',' order by n)
-    from (${keys}) as svc_keys where n <= width - ${isVersioned ? sql`2` : sql`1`}`;
+    from (${keys}) as ${ownName("keys")} where n <= width - ${isVersioned ? sql`2` : sql`1`}`;
   return sql`coalesce((${header}), '') || E'\n' || coalesce(pg_catalog.string_agg(${line}, E'\n' order by ${number}), '')`;
 }
 
@@ -154,14 +156,14 @@ function headerField({ form }: CsvFormat): Sql {
 const versionOf = sql`${rowsAlias}.${versionColumn}`;
 
 export function csvLine(format: CsvFormat, last: readonly Sql[]): Sql {
-  const text = sql`svc_csv.text`;
+  const text = sql`${ownName("csv")}.text`;
   const lengths = last.map((column) => sql` - 1 - coalesce(pg_catalog.length(${column}), 0)`);
   const line = sql`pg_catalog.substring(${text}, 2, greatest(0, pg_catalog.length(${text}) - 2${
     join(lengths, emptySql)
   }))`;
   const whole = format.form === "row text" ? line : sql`coalesce(nullif(${line}, ''), 'NULL')`;
   return sql`(select ${whole}
-    from (select ${csvRow(sql`(${rowsAlias}.*)`, format)} as text offset 0) as svc_csv)`;
+    from (select ${csvRow(sql`(${rowsAlias}.*)`, format)} as text offset 0) as ${ownName("csv")})`;
 }
 
 /** Returns one further row of CSV in parentheses, which the connection leaves out. */
@@ -181,15 +183,16 @@ export function furtherCsvRow(
  */
 function csvRow(row: Sql, { form }: CsvFormat): Sql {
   if (form === "row text") return sql`${row}::pg_catalog.text`;
-  const text =
-    sql`pg_catalog.replace(svc_text.text, pg_catalog.repeat(pg_catalog.chr(92), 2), pg_catalog.chr(92))`;
+  const text = sql`pg_catalog.replace(${
+    ownName("text")
+  }.text, pg_catalog.repeat(pg_catalog.chr(92), 2), pg_catalog.chr(92))`;
   const fields = sql`pg_catalog.regexp_matches(
       pg_catalog.substring(${text}, 2, pg_catalog.length(${text}) - 2) || ',', '((?:"[^"]*")+|[^",]*),', 'g')`;
-  return sql`(select case when svc_text.text = '()' then '(NULL)'
-    when pg_catalog.strpos(svc_text.text, 'NULL') = 0 then ${text}
+  return sql`(select case when ${ownName("text")}.text = '()' then '(NULL)'
+    when pg_catalog.strpos(${ownName("text")}.text, 'NULL') = 0 then ${text}
     else (select '(' || pg_catalog.string_agg(case f[1] when 'NULL' then '"NULL"' else f[1] end, ',' order by n) || ')'
-      from ${fields} with ordinality as svc_fields(f, n)) end
-    from (select ${row}::pg_catalog.text as text offset 0) as svc_text)`;
+      from ${fields} with ordinality as ${ownName("fields")}(f, n)) end
+    from (select ${row}::pg_catalog.text as text offset 0) as ${ownName("text")})`;
 }
 
 /** PostGIS may be installed in any schema. */
@@ -213,5 +216,7 @@ function bytes(value: Sql, binary: boolean): Sql {
 /** Returns the FROM item, under {@linkcode rowsAlias}, that a format's expression reads. */
 export function bodySource(format: BodyFormat, rows: Sql): Sql {
   if (format.kind !== "csv") return sql`(${rows}) as ${rowsAlias}`;
-  return sql`(select *, pg_catalog.row_number() over () as ${numberColumn} from (${rows}) as svc_rows) as ${rowsAlias}`;
+  return sql`(select *, pg_catalog.row_number() over () as ${numberColumn} from (${rows}) as ${
+    ownName("rows")
+  }) as ${rowsAlias}`;
 }

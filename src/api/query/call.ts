@@ -6,17 +6,18 @@ import {
   emptySql,
   ident,
   join,
+  ownName,
   param,
   type Sql,
   sql,
 } from "../../base/sql/fragment.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
-import { fromJson } from "./written_rows.ts";
-import { isHstore } from "../plan/write/written_column.ts";
+import { columnDefinition, fromJson } from "./written_rows.ts";
+import { hstoreType } from "../plan/write/written_column.ts";
 import type { PlanOption } from "../../base/http/media_type.ts";
 import type { Explain } from "../plan/negotiate.ts";
 
-const argumentsAlias = ident("svc_args");
+const argumentsAlias = ownName("args");
 
 /** A result that is not a row type gets a single column, so that untyped records work too. */
 export function renderCall(plan: CallPlan, alias: string): Sql {
@@ -47,9 +48,9 @@ function callArguments({ arguments: callArgs }: CallPlan): Sql {
   }
 }
 
-function jsonArgument({ name, type, callType }: Parameter): Sql {
+function jsonArgument({ name, callType, baseType }: Parameter): Sql {
   const value = sql`${argumentsAlias}.${ident(name)}`;
-  return isHstore(type) ? fromJson(value, { fromJson: "hstore", type: callType }) : value;
+  return fromJson(value, { fromJson: hstoreType(baseType), type: callType });
 }
 
 function valueArgument({ parameter, values }: ArgumentValue): Sql {
@@ -61,18 +62,20 @@ function argumentName({ name, variadic }: Parameter): Sql {
   return sql`${variadic ? sql`variadic ` : emptySql}${ident(name)} := `;
 }
 
+function argumentDefinition({ name, callType, baseType }: Parameter): Sql {
+  return columnDefinition({ name, type: callType, fromJson: hstoreType(baseType) });
+}
+
 /** Renders the JSON body as a row of arguments; null for other arguments. */
 function argumentSource({ arguments: callArgs }: CallPlan): Sql | null {
   if (callArgs.kind !== "json") return null;
-  const columns = join(
-    callArgs.parameters.map(({ name, type, callType }) =>
-      sql`${ident(name)} ${isHstore(type) ? sql`pg_catalog.json` : catalogueSql(callType)}`
-    ),
-  );
+  const columns = join(callArgs.parameters.map(argumentDefinition));
   const json = sql`${param(callArgs.json)}::pg_catalog.json`;
   return callArgs.shape === "object"
     ? sql`pg_catalog.json_to_record(${json}) as ${argumentsAlias}(${columns})`
-    : sql`(select * from pg_catalog.json_to_recordset(${json}) as svc_rows(${columns}) limit 1) as ${argumentsAlias}`;
+    : sql`(select * from pg_catalog.json_to_recordset(${json}) as ${
+      ownName("rows")
+    }(${columns}) limit 1) as ${argumentsAlias}`;
 }
 
 const formats: Readonly<Record<Explain["format"], Sql>> = {

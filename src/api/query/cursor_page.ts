@@ -2,7 +2,7 @@
  * the page shows, so the result also says whether more rows follow. @module */
 import type { CursorPage, NodeCursor, PlannedOrder, ReadNode } from "../plan/read/read_node.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
-import { emptySql, ident, smallNumber, type Sql, sql } from "../../base/sql/fragment.ts";
+import { emptySql, ident, ownName, smallNumber, type Sql, sql } from "../../base/sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { cursorText, readingOrder } from "./cursor.ts";
 import { type JoinSource, rootSource } from "./from_where.ts";
@@ -50,8 +50,8 @@ function moreThan(limit: string): Sql {
 
 type PagedRoot = ReadNode & { readonly cursor: NodeCursor };
 
-const pageRows = ident("svc_page");
-const shownRows = ident("svc_shown");
+const pageRows = ownName("page");
+const shownRows = ownName("shown");
 
 function renderPage(root: PagedRoot, source: JoinSource): RootRows {
   const { limit } = root.range;

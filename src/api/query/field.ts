@@ -2,15 +2,30 @@
 import type { PlannedField, RowType } from "../plan/read/read_node.ts";
 import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
-import { emptySql, ident, join, param, type Sql, sql, typeName } from "../../base/sql/fragment.ts";
+import { mergeActionColumn } from "../plan/write/merge_action.ts";
+import {
+  emptySql,
+  ident,
+  join,
+  ownName,
+  param,
+  type Sql,
+  sql,
+  typeName,
+} from "../../base/sql/fragment.ts";
 import type { PathStep } from "../request/url/value_types.ts";
 
 /** Columns are qualified, as `t."f"` also calls the function `f` with a row of `t`. */
 export function renderField(field: PlannedField, qualifier: Sql): Sql {
   const { column, path, toJsonb, computedOn } = field;
   const row = computedOn === null ? qualifier : sql`(${renderRow(computedOn, qualifier)})`;
-  const value = sql`${row}.${ident(column)}`;
+  const value = sql`${row}.${columnName(column)}`;
   return renderPath(toJsonb ? sql`pg_catalog.to_jsonb(${value})` : value, path);
+}
+
+/** Renders the name of a column of written rows, which may be that of `merge_action()`. */
+export function columnName(name: string): Sql {
+  return name === mergeActionColumn ? ownName("merge_action") : ident(name);
 }
 
 export function renderRow({ type, columns }: RowType, qualifier: Sql): Sql {

@@ -15,6 +15,7 @@ import {
   emptySql,
   ident,
   join,
+  ownName,
   param,
   smallNumber,
   type Sql,
@@ -246,7 +247,9 @@ function countTest(node: ReadNode, condition: FieldCondition, place: RelatedSour
   const enough = sql`greatest(0, least(cast(${least} as bigint), 9223372036854775806)) + 1`;
   const rows = sql`select 1${testedRows(node, { embed: field.embed }, place)} limit ${enough}`;
   const comparison = operator === "gt" ? sql`>` : sql`>=`;
-  return sql`(select pg_catalog.count(*) from (${rows}) as svc_counted) ${comparison} ${least}`;
+  return sql`(select pg_catalog.count(*) from (${rows}) as ${
+    ownName("counted")
+  }) ${comparison} ${least}`;
 }
 
 function isRowCount(value: PlannedValue): boolean {
@@ -264,7 +267,7 @@ function existsTest(embed: Embed, parent: ParentRow, options: ExistsOptions): Sq
   const source = embedSource(embed, parent);
   const range = ranges && node.range.isRequested ? renderRange(node.range) : emptySql;
   if (node.having.length > 0 || node.distinct !== null) {
-    return sql`exists (select 1 from (${groups(node, source)}) as svc_groups${range})`;
+    return sql`exists (select 1 from (${groups(node, source)}) as ${ownName("groups")}${range})`;
   }
   const rows = renderFromWhere(node, source, { ...options, joined: false });
   return sql`exists (select 1${rows}${range})`;

@@ -9,6 +9,7 @@ import {
   join,
   literal,
   or,
+  ownName,
   smallNumber,
   type Sql,
   sql,
@@ -20,7 +21,7 @@ import { bodyAlias, numberedRows, rowNumber, rowObject } from "./written_rows.ts
 export type KeyedUpdate = Extract<MutatePlan, { kind: "update" }> & { readonly key: RowKey };
 
 /** Rows of RETURNING, with the number of the body's row. */
-const updated = ident("svc_updated");
+const updated = ownName("updated");
 
 export function isKeyed(plan: MutatePlan): plan is KeyedUpdate {
   return plan.kind === "update" && plan.key !== null;
@@ -75,22 +76,26 @@ export function keyChecks({ key }: KeyedUpdate): readonly Sql[] {
   } end`;
   const repeated = sql`select ${rowNumber}, pg_catalog.row_number() over (partition by ${
     join(names)
-  } order by ${rowNumber}) as svc_repetition from ${bodyAlias}`;
+  } order by ${rowNumber}) as ${ownName("repetition")} from ${bodyAlias}`;
   const checks = [
     sql`(select pg_catalog.min(${rowNumber}) ${incomplete})::pg_catalog.text`,
     sql`(select ${whichIsNull} ${incomplete} order by ${rowNumber} limit 1)`,
-    sql`(select pg_catalog.min(${rowNumber}) from (${repeated}) as svc_repeated where svc_repetition > 1)::pg_catalog.text`,
+    sql`(select pg_catalog.min(${rowNumber}) from (${repeated}) as ${ownName("repeated")} where ${
+      ownName("repetition")
+    } > 1)::pg_catalog.text`,
   ];
   if (!key.mustMatch) return checks;
   const members = key.columns.map(({ name }) => sql`${literal(name)}, ${ident(name)}`);
   const unmatched =
     sql`from ${bodyAlias} where ${rowNumber} not in (select ${rowNumber} from ${updated})`;
-  const shown = sql`select pg_catalog.json_build_object(${
-    join(members)
-  }) as svc_key ${unmatched} order by ${rowNumber} limit ${smallNumber("10")}`;
+  const shown = sql`select pg_catalog.json_build_object(${join(members)}) as ${
+    ownName("key")
+  } ${unmatched} order by ${rowNumber} limit ${smallNumber("10")}`;
   return [
     ...checks,
     sql`(select pg_catalog.count(*) ${unmatched})::pg_catalog.text`,
-    sql`(select pg_catalog.json_agg(svc_key)::pg_catalog.text from (${shown}) as svc_keys)`,
+    sql`(select pg_catalog.json_agg(${ownName("key")})::pg_catalog.text from (${shown}) as ${
+      ownName("keys")
+    })`,
   ];
 }

@@ -8,16 +8,17 @@ import {
   ident,
   join,
   literal,
+  ownName,
   type Sql,
   sql,
 } from "../../base/sql/fragment.ts";
 import { raise, raisedDetail } from "../../base/sql/raise.ts";
 
 export const bodySetting: Sql = literal("svc.body");
-export const sentRows: Sql = ident("svc_rows");
-export const writtenRows: Sql = ident("svc_source");
+export const sentRows: Sql = ownName("rows");
+export const writtenRows: Sql = ownName("source");
 /** Table of the keys to keep: the number `n` of each row, that of the row around (`p`), and its keys as texts. */
-export const keptKeys: Sql = ident("svc_keys");
+export const keptKeys: Sql = ownName("keys");
 
 /** The rows that settings keep for each level: all of them, or those that an attempt has inserted. */
 export type KeptRows = "level" | "inserted" | "repeated";
@@ -89,7 +90,9 @@ const sentCount = sql`(select pg_catalog.count(*) from ${sentRows})`;
 export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
   // OFFSET 0 keeps PostgreSQL from counting several times.
   const counts =
-    sql`(select ${sent} as sent, (select pg_catalog.count(*) from ${table}) as written offset 0) as svc_counts`;
+    sql`(select ${sent} as sent, (select pg_catalog.count(*) from ${table}) as written offset 0) as ${
+      ownName("counts")
+    }`;
   const failure = raise(sql`sent || ' sent, ' || written || ' written'`);
   return sql`select from ${counts} where case when sent = written then ${kept} else ${failure} end is null`;
 }
@@ -104,13 +107,17 @@ export function keepIfFound(
   { isLost, isEmpty, mayHide }: Readonly<Record<"isEmpty" | "isLost" | "mayHide", Sql>>,
 ): Sql {
   const facts =
-    sql`(select ${sentCount} = (select pg_catalog.count(*) from ${keptKeys}) as complete, ${isLost} as lost offset 0) as svc_facts`;
+    sql`(select ${sentCount} = (select pg_catalog.count(*) from ${keptKeys}) as complete, ${isLost} as lost offset 0) as ${
+      ownName("facts")
+    }`;
   const reason =
     sql`case when ${isEmpty} then 'empty' when lost then 'lost' when ${mayHide} then 'hidden' else 'skipped' end`;
   // EXCEPT takes time in proportion to the rows; for NOT EXISTS, the planner may choose a nested loop.
   const unfound =
-    sql`select pg_catalog.min(svc_n) from (select svc_n from ${sentRows} except select n from ${keptKeys}) as svc_unfound`;
-  const first = sql`select svc_n || ' ' || ${reason} from ${sentRows} where svc_n = (${unfound})`;
+    sql`select pg_catalog.min(n) from (select n from ${sentRows} except select n from ${keptKeys}) as ${
+      ownName("unfound")
+    }`;
+  const first = sql`select n || ' ' || ${reason} from ${sentRows} where n = (${unfound})`;
   const failure = raise(sql`'row ' || coalesce((${first}), '0 lost')`);
   return sql`select from ${facts} where case when complete and not lost then ${kept} else ${failure} end is null`;
 }

@@ -4,9 +4,18 @@ import type { MutatePlan } from "../plan/write/mutate_plan.ts";
 import type { WritePrecondition } from "../plan/write/preconditions.ts";
 import type { RowVersion } from "../plan/write/row_version.ts";
 import type { RowLock } from "../request/url/query_types.ts";
-import { and, emptySql, ident, join, param, type Sql, sql } from "../../base/sql/fragment.ts";
+import {
+  and,
+  emptySql,
+  ident,
+  join,
+  ownName,
+  param,
+  type Sql,
+  sql,
+} from "../../base/sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
-import { nameOf } from "./field.ts";
+import { columnName, nameOf } from "./field.ts";
 import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";
 import {
   conflictClause,
@@ -81,7 +90,7 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
 /** A row that is deleted meanwhile would be inserted: a check of the result rolls that back. */
 function existing({ precondition, relation }: MutatePlan): readonly Sql[] {
   if (precondition === undefined || precondition.kind === "absent") return [];
-  const row = ident("svc_existing");
+  const row = ownName("existing");
   const isSame = relation.primaryKey.map((name) =>
     sql`${row}.${ident(name)} = ${bodyAlias}.${ident(name)}`
   );
@@ -135,7 +144,9 @@ function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql
   const rows = sql`(select ${patchTests(tests, scope)} as holds from ${table}, ${body}${
     whereOf(plan)
   } offset 0)`;
-  return sql`select ${returned} from ${table} where (select pg_catalog.count(*) from ${rows} as svc_tested where holds) < 0`;
+  return sql`select ${returned} from ${table} where (select pg_catalog.count(*) from ${rows} as ${
+    ownName("tested")
+  } where holds) < 0`;
 }
 
 function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete" }>): Sql {
@@ -168,7 +179,7 @@ const lockClauses: Readonly<Record<RowLock, Sql>> = {
 
 /** Materialized: a join that scans the rows again would lock others. */
 function lockedRows(rows: Sql, lock: RowLock): Sql {
-  const picked = ident("svc_picked");
+  const picked = ownName("picked");
   return sql`with ${picked} as materialized (${rows} for update ${
     lockClauses[lock]
   }) select * from ${picked}`;
@@ -189,7 +200,7 @@ function returnedColumns(plan: MutatePlan): Sql {
   return join(
     columns.map((name) =>
       plan.mergeAction !== null && name === mergeActionColumn
-        ? sql`${isNested(plan) ? rootMergeAction : mergeAction(plan)} as ${ident(name)}`
+        ? sql`${isNested(plan) ? rootMergeAction : mergeAction(plan)} as ${columnName(name)}`
         : sql`${table}.${ident(name)}`
     ),
   );

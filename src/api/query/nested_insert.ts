@@ -18,6 +18,7 @@ import {
   join,
   literal,
   or,
+  ownName,
   param,
   type Sql,
   sql,
@@ -68,7 +69,7 @@ export function renderLevelWrites(
 export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
   const { nested, relation, read, returning, kept = [] } = plan;
   const root = nested.levels[0]!;
-  const alias = ident("svc_root");
+  const alias = ownName("root");
   const keys = levelRows(root, 0, alias);
   if (returning === "none" && kept.length === 0) return sql`select 1 from ${keys}`;
   const key = nested.key.map((name) => [ident(name), keyValue(root, alias, name)] as const);
@@ -82,12 +83,12 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
 }
 
 export function foundRows({ nested }: NestedPlan): Sql {
-  const rows = levelRows(nested.levels[0]!, 0, ident("svc_root"));
+  const rows = levelRows(nested.levels[0]!, 0, ownName("root"));
   return sql`(select pg_catalog.count(*) from ${rows} where action = 'EXISTING')::pg_catalog.text`;
 }
 
 /** The column of {@linkcode renderRootRows} for `merge_action()`. */
-export const rootMergeAction: Sql = sql`${ident("svc_root")}.action`;
+export const rootMergeAction: Sql = sql`${ownName("root")}.action`;
 
 interface LevelBody {
   readonly json: Sql;
@@ -197,9 +198,12 @@ class LevelWriter {
     const isDense = level.around === null || level.shape === "array";
     if (isDense && !isTarget) return { rank: emptySql, numbered: returned };
     return {
-      rank: sql`, pg_catalog.row_number() over (order by ${rowAlias}.n) as svc_rank`,
-      numbered:
-        sql`select svc_n as n, svc_p as p, svc_returned.* from ${sentRows} join (select pg_catalog.row_number() over () as svc_rank, * from ${writtenRows}) as svc_returned using (svc_rank)`,
+      rank: sql`, pg_catalog.row_number() over (order by ${rowAlias}.n) as rank`,
+      numbered: sql`select n, p, ${
+        ownName("returned")
+      }.* from ${sentRows} join (select pg_catalog.row_number() over () as rank, * from ${writtenRows}) as ${
+        ownName("returned")
+      } using (rank)`,
     };
   }
 
@@ -211,7 +215,7 @@ class LevelWriter {
 
   #insertRows(
     level: InsertLevel,
-    { from = sentRows, order = sql`svc_n` }: { readonly from?: Sql; readonly order?: Sql } = {},
+    { from = sentRows, order = sql`n` }: { readonly from?: Sql; readonly order?: Sql } = {},
   ): Sql {
     const { relation, columns, filled, around, conflict } = level;
     const names = [...filled, ...columns].map(({ name }) => ident(name));
@@ -231,7 +235,7 @@ class LevelWriter {
   #insertMissing(level: InsertLevel, number: number, attempt: "inserted" | "repeated"): Sql {
     const isFirst = attempt === "inserted";
     const table = nameOf(level.relation);
-    const missing = ident("svc_missing");
+    const missing = ownName("missing");
     const { from, equal } = this.#existing(level);
     const open = isFirst ? emptySql : sql` and ${keptText(number, "repeated")} = '[]'`;
     // Values that a partial index does not have are equal to those of no row.
@@ -239,7 +243,7 @@ class LevelWriter {
       ? sql`not exists (select from ${from} where ${equal})`
       : sql`true`;
     const rows = sql`select * from ${sentRows} where ${isMissing}${open}`;
-    const order = sql`${join(this.#conflictValues(level))}, svc_n`;
+    const order = sql`${join(this.#conflictValues(level))}, n`;
     const returned = level.keys.map(({ name }, position) =>
       sql`${table}.${ident(name)}::pg_catalog.text as ${keyColumn(position)}`
     );
@@ -269,7 +273,7 @@ class LevelWriter {
       columns: level.columns.filter(isKey),
       filled: level.filled.filter(isKey),
     };
-    const inserted = ident("svc_inserted");
+    const inserted = ownName("inserted");
     const { from, equal, keys } = this.#existing(own);
     const attempts = (["inserted", "repeated"] as const).map((attempt) =>
       sql`select * from ${levelRows(level, number, inserted, attempt)}`
@@ -282,7 +286,7 @@ class LevelWriter {
     const action =
       sql`case when (${values}) in (select ${names} from ${inserted}) then 'INSERT' else 'EXISTING' end`;
     const joined =
-      sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p, ${action} as action${keys} from ${sentRows} join ${from} on ${equal}`;
+      sql`select ${sentRows}.n, ${sentRows}.p, ${action} as action${keys} from ${sentRows} join ${from} on ${equal}`;
     const isLost =
       sql`exists (select ${names} from ${inserted} except select ${names} from ${keptKeys})`;
     const isEmpty = or(this.#conflictValues(own).map((value) => sql`${value} is null`));
@@ -315,7 +319,7 @@ class LevelWriter {
   #lookUp(level: InsertLevel, number: number): Sql {
     const { from, equal, keys } = this.#existing(level);
     const joined =
-      sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p${keys} from ${sentRows} join ${from} on ${equal}`;
+      sql`select ${sentRows}.n, ${sentRows}.p${keys} from ${sentRows} join ${from} on ${equal}`;
     return sql`with ${tableOfRows(this.#rows(level, keptBody))}, ${keptKeys} as (${joined}) ${
       keepIfEqual(keepRows(number), keptKeys)
     }`;
@@ -333,11 +337,11 @@ class LevelWriter {
     const type = defaults ? sql`::pg_catalog.jsonb` : emptySql;
     const objects = sql`(select n, p, value${type} as value from (${
       this.#objects(level, body)
-    }) as svc_object) as ${rowAlias}`;
+    }) as ${ownName("object")}) as ${rowAlias}`;
     const expanded = columns.length === 0
       ? emptySql
       : sql` cross join lateral ${objectRow({ columns, defaults })}`;
-    return sql`select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p${rank}${
+    return sql`select ${rowAlias}.n, ${rowAlias}.p${rank}${
       join(values, emptySql)
     } from ${objects}${joined}${expanded}`;
   }
@@ -369,22 +373,28 @@ class LevelWriter {
     if (around === null) {
       return shape === "object"
         ? sql`select 1::bigint as n, null::bigint as p, ${body.json} as value`
-        : sql`select n, null::bigint as p, value from pg_catalog.json_array_elements(${body.json}) with ordinality as svc_element(value, n)`;
+        : sql`select n, null::bigint as p, value from pg_catalog.json_array_elements(${body.json}) with ordinality as ${
+          ownName("element")
+        }(value, n)`;
     }
     const outer = this.#objects(this.#nested.levels[around]!, body);
     // OFFSET 0 keeps PostgreSQL from reading the member several times.
-    const members = sql`(select n, value -> ${
-      literal(key!)
-    } as value from (${outer}) as svc_outer offset 0) as svc_outer`;
-    const isNull = sql`pg_catalog.json_typeof(svc_outer.value) = 'null'`;
+    const members = sql`(select n, value -> ${literal(key!)} as value from (${outer}) as ${
+      ownName("outer")
+    } offset 0) as ${ownName("outer")}`;
+    const isNull = sql`pg_catalog.json_typeof(${ownName("outer")}.value) = 'null'`;
     if (shape === "object") {
       return sql`select n, n as p, value from ${members} where not ${isNull}`;
     }
     const number = this.#isSingle(this.#nested.levels[around]!)
-      ? sql`svc_element.n`
-      : sql`pg_catalog.row_number() over (order by svc_outer.n, svc_element.n)`;
-    const elements = sql`case when not ${isNull} then svc_outer.value end`;
-    return sql`select ${number} as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
+      ? sql`${ownName("element")}.n`
+      : sql`pg_catalog.row_number() over (order by ${ownName("outer")}.n, ${ownName("element")}.n)`;
+    const elements = sql`case when not ${isNull} then ${ownName("outer")}.value end`;
+    return sql`select ${number} as n, ${ownName("outer")}.n as p, ${
+      ownName("element")
+    }.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as ${
+      ownName("element")
+    }(value, n)`;
   }
 
   #toWrite(fragment: Sql, path: string | null): LevelWrite {
@@ -395,7 +405,7 @@ class LevelWriter {
     { junction, around, target, columns, mayExist }: Extract<InsertStep, { kind: "links" }>,
   ): LevelWrite {
     const { levels } = this.#nested;
-    const [outer, inner] = [ident("svc_around"), ident("svc_target")];
+    const [outer, inner] = [ownName("around"), ownName("target")];
     const values = columns.map(({ level, name }, position) => {
       const alias = level === around ? outer : inner;
       return sql`${keyValue(levels[level]!, alias, name)} as ${valueColumn(position)}`;
@@ -406,15 +416,17 @@ class LevelWriter {
       join(values)
     } from ${levelRows(levels[target]!, target, inner)} join ${
       levelRows(levels[around]!, around, outer)
-    } on ${outer}.n = ${inner}.p) as svc_pairs group by ${names}`;
+    } on ${outer}.n = ${inner}.p) as ${ownName("pairs")} group by ${names}`;
     const into = join(columns.map(({ column }) => ident(column)));
     const conflict = mayExist ? sql` on conflict do nothing` : emptySql;
-    const select = sql`select ${names} from (${linked}) as svc_links order by n${conflict}`;
+    const select = sql`select ${names} from (${linked}) as ${
+      ownName("links")
+    } order by n${conflict}`;
     return this.#toWrite(sql`insert into ${nameOf(junction)} (${into}) ${select}`, null);
   }
 }
 
-const foundAlias = ident("svc_found");
+const foundAlias = ownName("found");
 
 function valueColumn(position: number): Sql {
   return ident(`c${position + 1}`);
@@ -425,5 +437,5 @@ function tableOfRows(rows: Sql): Sql {
 }
 
 function filledAlias({ level }: Pick<LevelColumn, "level">): Sql {
-  return ident(`svc_level_${level}`);
+  return ownName(`level_${level}`);
 }

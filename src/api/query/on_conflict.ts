@@ -64,7 +64,7 @@ function conflictTarget({ columns, expressions, predicate }: ConflictTarget): Sq
   return sql`(${join(keys)})${where}`;
 }
 
-const oldRow = ident("svc_old");
+const oldRow = ownName("old");
 
 /** Names the row before the write, which is NULL for a row that was inserted. */
 export function oldRowAlias({ mergeAction }: MutatePlan): Sql {

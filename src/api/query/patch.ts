@@ -9,6 +9,7 @@ import {
   ident,
   join,
   literal,
+  ownName,
   param,
   type ParamValue,
   type Sql,
@@ -103,7 +104,9 @@ function converted(json: Sql, column: PatchedColumn): Sql {
   }
   const type = catalogueSql(column.type);
   const record = sql`pg_catalog.jsonb_build_object(${literal(column.name)}, ${json})`;
-  return sql`(select svc_x.${name} from pg_catalog.jsonb_to_record(${record}) as svc_x(${name} ${type}))`;
+  return sql`(select ${ownName("x")}.${name} from pg_catalog.jsonb_to_record(${record}) as ${
+    ownName("x")
+  }(${name} ${type}))`;
 }
 
 /** Returns a JSON value as that of a column; the JSON null is SQL NULL. */

@@ -13,6 +13,7 @@ import {
   ident,
   join,
   literal,
+  ownName,
   param,
   type Sql,
   sql,
@@ -93,7 +94,7 @@ export interface ResultOptions {
   readonly keptFor?: number;
 }
 
-const source = ident("svc_source");
+const source = ownName("source");
 
 export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptions): Query {
   const { format, tagging } = options;
@@ -296,7 +297,9 @@ function keptWrites({ kept = [] }: MutatePlan, { keptFor }: ResultOptions): Sql 
   const rows = sql`select ${columns} from ${source}`;
   return keepResult(
     keptFor,
-    sql`select coalesce(pg_catalog.json_agg(svc_kept.*), '[]') from (${rows}) as svc_kept`,
+    sql`select coalesce(pg_catalog.json_agg(${ownName("kept")}.*), '[]') from (${rows}) as ${
+      ownName("kept")
+    }`,
   );
 }
 
@@ -310,9 +313,9 @@ function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
   if (count.kind !== "exact" && count.kind !== "estimated") return nullText;
   const bound = count.kind === "exact" ? count.bound : count.cap;
   const limit = bound === null ? emptySql : sql` limit ${param(String(bound + 1))}`;
-  return sql`(select pg_catalog.count(*) from (${
-    renderCount(plan, from)
-  }${limit}) as svc_count)::pg_catalog.text`;
+  return sql`(select pg_catalog.count(*) from (${renderCount(plan, from)}${limit}) as ${
+    ownName("count")
+  })::pg_catalog.text`;
 }
 
 function estimateOf(plan: ReadPlan, count: CountPlan, options: ResultOptions): Statement | null {

@@ -4,7 +4,15 @@ import { type Embed, isSpread, type ReadNode, type RowRange } from "../plan/read
 import { unlimited } from "../plan/query_limits.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
-import { emptySql, ident, join, smallNumber, type Sql, sql } from "../../base/sql/fragment.ts";
+import {
+  emptySql,
+  ident,
+  join,
+  ownName,
+  smallNumber,
+  type Sql,
+  sql,
+} from "../../base/sql/fragment.ts";
 import { orderTerm, renderConditionList } from "./condition.ts";
 import { nameOf } from "./field.ts";
 import {
@@ -222,7 +230,7 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
 export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
   const source = rootSource(root, from);
   if (root.grouped || root.having.length > 0 || root.distinct !== null) {
-    return sql`select 1 from (${renderGroups(root, source)}) as svc_groups`;
+    return sql`select 1 from (${renderGroups(root, source)}) as ${ownName("groups")}`;
   }
   const options = { ranges: false, joined: false, groups: renderGroups };
   const rows = renderFromWhere(root, source, options);

@@ -7,6 +7,7 @@ import {
   join,
   literal,
   ordinal,
+  ownName,
   param,
   type Sql,
   sql,
@@ -57,8 +58,8 @@ function jsonOf(value: ResultValue): Sql {
 }
 
 function jsonValuesOf(value: ResultValue): Sql {
-  return sql`array(select svc_result.value -> ${literal(columnOf(value.part))}
-    from pg_catalog.json_array_elements(${resultOf(value)}) as svc_result(value))`;
+  return sql`array(select ${ownName("result")}.value -> ${literal(columnOf(value.part))}
+    from pg_catalog.json_array_elements(${resultOf(value)}) as ${ownName("result")}(value))`;
 }
 
 function rowOf(value: ResultValue): Sql {
@@ -76,8 +77,8 @@ function renderObject({ text, members }: BodyWithMembers): Sql {
   return withMembers(sql`${param(text.subarray())}::pg_catalog.text`, added);
 }
 
-const objects = ident("svc_object");
-const values = ident("svc_values");
+const objects = ownName("object");
+const values = ownName("values");
 
 /** Renders an array of objects, in their order. PostgreSQL reads the results once for all of them. */
 function renderObjects({ text, members }: BodyWithMembers): Sql {
@@ -132,6 +133,8 @@ export function resultCheck(value: ResultValue, body: Uint8Array): Statement {
     ? sql`n = 1`
     : sql`n = pg_catalog.json_array_length(${param(body)}::pg_catalog.json)`;
   const check = sql`select case when ${holds} then '' else ${raise(sql`n || ' rows'`)} end
-    from (select pg_catalog.json_array_length(${resultOf(value)}) as n offset 0) as svc_result`;
+    from (select pg_catalog.json_array_length(${resultOf(value)}) as n offset 0) as ${
+    ownName("result")
+  }`;
   return { ...compile(check), use: "none", isShared: true };
 }

@@ -67,7 +67,7 @@ export interface UntaggedResult {
   readonly isWhole?: Sql;
 }
 
-const result = ident("svc_result");
+const result = ownName("result");
 const rows = ident("rows");
 const total = ident("total");
 const version = ident("version");

@@ -6,7 +6,7 @@ import type { Tagging } from "../plan/write/preconditions.ts";
 import { isByKey, isOneGroup } from "../plan/read/max_rows.ts";
 import type { ReadNode } from "../plan/read/read_node.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
-import { emptySql, ident, join, ordinal, type Sql, sql } from "../../base/sql/fragment.ts";
+import { emptySql, join, ordinal, ownName, type Sql, sql } from "../../base/sql/fragment.ts";
 import {
   bodyExpression,
   type BodyRows,
@@ -95,7 +95,7 @@ export function renderRowsResult(result: RowsResult): Sql {
   return sql`${head}(${tagged}) union all select null::pg_catalog.text${unused}, null::pg_catalog.text, ${further} from (${rest}) as ${rowsAlias}`;
 }
 
-const kept = ident("svc_rows");
+const kept = ownName("rows");
 
 function furtherRow(format: RowFormat, element: RowsResult["element"]): Sql {
   switch (format.kind) {

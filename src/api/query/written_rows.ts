@@ -12,13 +12,13 @@ import {
 } from "../../base/sql/fragment.ts";
 import { renderConversion } from "./field.ts";
 
-export const bodyAlias: Sql = ident("svc_body");
+export const bodyAlias: Sql = ownName("body");
 /** Column of {@linkcode numberedRows}: the position of the row in the body, from 1. */
 export const rowNumber: Sql = ownName("n");
 /** Column of {@linkcode numberedRows}: the row's object. */
 export const rowObject: Sql = ownName("value");
 /** Alias of the body's objects, in the column `value`, before defaults are added to them. */
-export const rowAlias: Sql = ident("svc_row");
+export const rowAlias: Sql = ownName("row");
 
 /** Without columns, each object becomes one row of defaults. */
 export function selectRows(rows: WrittenRows): Sql {
@@ -33,7 +33,7 @@ function emptyObjects({ json, shape }: WrittenRows): Sql {
     : sql`pg_catalog.json_array_elements(${param(json)}::pg_catalog.json) as ${bodyAlias}`;
 }
 
-/** Renders `json_to_recordset($1) as svc_body("a" int, …)`. Citus takes a set alone for the rows of an update. */
+/** Renders `json_to_recordset($1) as "svc:body"("a" int, …)`. Citus takes a set alone for the rows of an update. */
 export function expandedRows(rows: WrittenRows, statement: "insert" | "update"): Sql {
   const { json, shape, columns } = rows;
   if (!rows.defaults) {
@@ -66,8 +66,10 @@ function has({ name }: WrittenColumn): Sql {
   return sql`${rowAlias}.value ? ${literal(name)}`;
 }
 
-function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
-  return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`json`}`;
+export function columnDefinition(
+  { name, type, fromJson }: Pick<WrittenColumn, "name" | "type" | "fromJson">,
+): Sql {
+  return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`pg_catalog.json`}`;
 }
 
 /** Renders the values of a row under the names of their columns. */
@@ -92,16 +94,32 @@ export function fromJson(
   json: Sql,
   { fromJson: convert, type }: Pick<WrittenColumn, "fromJson" | "type">,
 ): Sql {
-  if (convert === "text") return sql`cast(${json} #>> '{}' as ${catalogueSql(type)})`;
-  if (convert !== "hstore") return renderConversion(json, convert);
+  switch (convert) {
+    case "text":
+      return sql`cast(${json} #>> '{}' as ${catalogueSql(type)})`;
+    case "hstore":
+      return sql`cast(${hstoreText(json)} as ${catalogueSql(type)})`;
+    case "hstore[]": {
+      const texts = sql`array(select ${hstoreText(sql`${element}.value`)}
+        from pg_catalog.json_array_elements(${json}) with ordinality as ${element}(value, n) order by n)`;
+      return sql`cast(case pg_catalog.json_typeof(${json}) when 'array' then ${texts}
+        else cast(${json} #>> '{}' as pg_catalog.text[]) end as ${catalogueSql(type)})`;
+    }
+    default:
+      return renderConversion(json, convert);
+  }
+}
+
+const element = ownName("element");
+
+/** Renders the text that hstore reads, of an object or of a string that has it. */
+function hstoreText(json: Sql): Sql {
   const quoted = (text: Sql) =>
     sql`'"' || pg_catalog.regexp_replace(${text}, '(["\\\\])', '\\\\\\1', 'g') || '"'`;
   const pairs = sql`select coalesce(pg_catalog.string_agg(${quoted(sql`key`)} || '=>' || coalesce(${
     quoted(sql`value`)
   }, 'NULL'), ','), '') from pg_catalog.json_each_text(${json})`;
-  return sql`cast(case pg_catalog.json_typeof(${json}) when 'object' then (${pairs}) else ${json} #>> '{}' end as ${
-    catalogueSql(type)
-  })`;
+  return sql`case pg_catalog.json_typeof(${json}) when 'object' then (${pairs}) else ${json} #>> '{}' end`;
 }
 
 /** Renders a query of the body's rows with their numbers and, if requested, their objects. */
@@ -119,7 +137,7 @@ export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
   return sql`select ${join(selected)} from ${objects}, lateral ${objectRow(rows)}`;
 }
 
-/** Renders `json_to_record(svc_row.value) as svc_body("a" int, …)`: the row that an object of the body is. */
+/** Renders `json_to_record("svc:row".value) as "svc:body"("a" int, …)`: the row that an object of the body is. */
 export function objectRow({ columns, defaults }: Pick<WrittenRows, "columns" | "defaults">): Sql {
   const types = join(columns.map(columnDefinition));
   return defaults

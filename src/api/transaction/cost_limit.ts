@@ -1,6 +1,7 @@
 /** Limits of the planner's cost of statements. @module */
 import type { Statement, TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
+import { ownPrefix } from "../../base/sql/fragment.ts";
 
 /** A bound on the planner's cost of a statement. */
 export interface CostLimit {
@@ -39,6 +40,8 @@ interface ExplainedNode {
  */
 function costOf(plan: ExplainedNode | undefined): unknown {
   const tables = plan?.Plans?.filter((node) => node["Subplan Name"]?.startsWith("CTE ")) ?? [];
-  if (!tables.some((node) => node["Subplan Name"] === "CTE svc_rows")) return plan?.["Total Cost"];
+  if (!tables.some((node) => node["Subplan Name"] === `CTE ${ownPrefix}rows`)) {
+    return plan?.["Total Cost"];
+  }
   return tables.reduce((sum, node) => sum + Number(node["Total Cost"]), 0);
 }

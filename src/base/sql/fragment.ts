@@ -57,8 +57,8 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly Sql[]): Sq
 /** Bytes of PostgreSQL's longest names: of a longer one, it would read the beginning. */
 const maxNameBytes = 63;
 
-/** Names that {@linkcode ownName} makes begin with it. */
-const ownPrefix = "svc:";
+/** The names that svc adds to a statement begin with it: no alias of a client, and no column that one may name. */
+export const ownPrefix = "svc:";
 
 const utf8 = new TextEncoder();
 
@@ -70,7 +70,7 @@ export function ident(...names: readonly string[]): Sql {
   return makeSql([names.map(checkedIdent).join(".")]);
 }
 
-/** Returns the name of a column that a statement adds to the columns of users. */
+/** Returns the name of a table or column that only the statement has, such as an alias. */
 export function ownName(name: string): Sql {
   return makeSql([quoteIdent(ownPrefix + name)]);
 }

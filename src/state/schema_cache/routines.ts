@@ -65,8 +65,9 @@ const callTypes: ReadonlyMap<string, string> = new Map([
   ["bit[]", "bit varying[]"],
 ]);
 
-function buildParameter([name, type, required, variadic]: ParameterRow): Parameter {
-  return { name, type, callType: callTypes.get(type) ?? type, required, variadic };
+function buildParameter([name, type, required, variadic, base]: ParameterRow): Parameter {
+  const callType = callTypes.get(type) ?? type;
+  return { name, type, callType, baseType: base ?? type, required, variadic };
 }
 
 /** Splits `name=value`, the form of `pg_proc.proconfig`. */

@@ -129,6 +129,8 @@ export interface Parameter {
   readonly type: string;
   /** Type of the cast of arguments: `character varying` for `character`, `bit varying` for `bit` */
   readonly callType: string;
+  /** Type below all domains. */
+  readonly baseType: string;
   readonly required: boolean;
   readonly variadic: boolean;
 }

@@ -7,8 +7,11 @@ import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_c
 import { matchingRelationships } from "../find_relationship.ts";
 import { plainField } from "../read/select_list.ts";
 
-/** Column of the written rows: `INSERT`, `UPDATE`, or `EXISTING` for `resolution=return-existing`. */
-export const mergeActionColumn = "svc_merge_action";
+/**
+ * Column of the written rows: `INSERT`, `UPDATE`, or `EXISTING` for `resolution=return-existing`. Names of the
+ * database have no NUL.
+ */
+export const mergeActionColumn = "\0merge_action";
 
 /** The select list of a write, with {@linkcode mergeActionColumn} for `merge_action()`. */
 export interface WriteSelect {
@@ -32,9 +35,6 @@ export function withMergeAction(
   }
   if (preferences.return !== "representation") {
     throw errors.invalidConflict(`'${name}()' needs return=representation`);
-  }
-  if (cache.column(relation, mergeActionColumn) !== undefined) {
-    throw errors.invalidConflict(`'${relation.name}' has a column '${mergeActionColumn}'`);
   }
   // The statement that finds rows tells them from inserted ones.
   const mergeAction = preferences.resolution === "return-existing" ? "old" : relation.mergeAction;

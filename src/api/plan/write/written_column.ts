@@ -20,17 +20,20 @@ export interface WrittenColumn {
   /** Type with modifier, as the catalogue prints it. */
   readonly type: string;
   /**
-   * Function from json to the column's domain, `hstore` for that type, which reads objects, or `text` for a
-   * type that reads the text of a JSON string; null for types that PostgreSQL converts.
+   * Function from json to the column's domain, `hstore` or `hstore[]` for these types and their domains, or
+   * `text` for a type that reads the text of a JSON string; null for types that PostgreSQL converts.
    */
-  readonly fromJson: QualifiedName | "hstore" | "text" | null;
+  readonly fromJson: QualifiedName | HstoreType | "text" | null;
   /** SQL text of the default for rows without the key; null to write NULL. */
   readonly default: string | null;
 }
 
-/** Whether a type is `hstore`, whose schema varies: PostgreSQL reads no JSON object as it. */
-export function isHstore(type: string): boolean {
-  return /(?:^|\.)hstore$/.test(type);
+/** PostgreSQL reads no JSON object as hstore. */
+export type HstoreType = "hstore" | "hstore[]";
+
+/** Returns the name of a type below all domains without its schema, which varies; null for others than hstore. */
+export function hstoreType(baseType: string): HstoreType | null {
+  return (/(?:^|\.)(hstore(?:\[\])?)$/.exec(baseType)?.[1] ?? null) as HstoreType | null;
 }
 
 /** Returns the column of a relation. Throws `204` if the relation has no such column. */
@@ -41,7 +44,7 @@ export function writtenColumn(name: string, relation: Relation, cache: SchemaCac
     name,
     type: column.declaredType,
     fromJson: cache.representation("json", column.declaredType) ??
-      (isHstore(column.declaredType) ? "hstore" : null),
+      hstoreType(column.baseType),
     default: column.default,
   };
 }

@@ -96,8 +96,8 @@ columns as (
   select a.attrelid, a.attnum, a.attname, d.description,
     not (a.attnotnull or coalesce(domain.not_null, false)) as nullable,
     format_type(a.atttypid, a.atttypmod) as declared_type,
-    case base.typnamespace when 'pg_catalog'::regnamespace then format_type(base.oid, null) end
-      as base_type,
+    case when base.typnamespace = 'pg_catalog'::regnamespace or base.typname in ('hstore', '_hstore')
+      then format_type(base.oid, null) end as base_type,
     case
       when base.oid in ('bpchar'::regtype, 'varchar'::regtype) then nullif(length.typmod, -1) - 4
       when base.oid in ('bit'::regtype, 'varbit'::regtype) then nullif(length.typmod, -1)

@@ -8,6 +8,8 @@ export type ParameterRow = readonly [
   type: string,
   required: boolean,
   variadic: boolean,
+  /** Type below all domains; null or missing for other types than domains. */
+  baseType?: string | null,
 ];
 
 /** A row of {@linkcode routinesQuery}. The result type is the type below all domains. */
@@ -69,7 +71,8 @@ from pg_proc p
     select
       json_agg(json_build_array(
         i.name, format_type(i.type, null), i.position <= p.pronargs - p.pronargdefaults,
-        coalesce(i.mode = 'v', false)
+        coalesce(i.mode = 'v', false),
+        (select format_type(d.base, null) from domain_bases d where d.oid = i.type)
       ) order by i.position) as list,
       array_agg(i.type) filter (where i.name = '') as unnamed
     from (

@@ -154,7 +154,7 @@ Deno.test("an upsert counts by a setting, or by xmax if the database is distribu
 Deno.test("an update expands its body as a set on each server", () => {
   match(
     written({ kind: "update", key: null, where: [], limited: null }),
-    /^t as \(update api.tools set name = svc_body.name from \(select svc_body.name as name from pg_catalog.json_to_recordset\(\('\[' \|\| \$1::pg_catalog.json::pg_catalog.text \|\| '\]'\)::pg_catalog.json\) as svc_body\(name text\) limit 1\) as svc_body/,
+    /^t as \(update api.tools set name = svc:body.name from \(select svc:body.name as name from pg_catalog.json_to_recordset\(\('\[' \|\| \$1::pg_catalog.json::pg_catalog.text \|\| '\]'\)::pg_catalog.json\) as svc:body\(name text\) limit 1\) as svc:body/,
   );
 });
 
