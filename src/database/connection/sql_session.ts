@@ -1,6 +1,7 @@
 /** Runs SQL texts of operators by the simple query protocol. Results are held in memory. @module */
-import { concat } from "../protocol/decoder.ts";
-import { backend, readFields } from "../protocol/messages.ts";
+import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
+import { FrameEncoder } from "../protocol/encoder.ts";
+import { backend, joinText, readFields } from "../protocol/messages.ts";
 import type { Transport } from "../transport.ts";
 import { printable } from "../../base/lib/printable.ts";
 import { failurePlace } from "../../base/sql/statements.ts";
@@ -35,8 +36,12 @@ export interface TextResult {
 /** Reports that the connection is lost; the message is the reason. */
 export class ConnectionClosedError extends Error {}
 
+/** A session reads the payload of all messages: tags, notices and names of columns. */
+const noEvents = new Uint8Array(256);
+
 export class SqlSession {
-  #received: Uint8Array = new Uint8Array(0);
+  readonly #decoder = new FrameDecoder(this.#sink(), noEvents);
+  readonly #encoder = new FrameEncoder();
   #running: RunningText | null = null;
   #closedReason: string | null = null;
 
@@ -57,7 +62,8 @@ export class SqlSession {
         return reject(new ConnectionClosedError(this.#closedReason));
       }
       this.#running = new RunningText(resolve, reject);
-      this.transport.write([queryFrame(text)]);
+      this.#encoder.query(text);
+      this.transport.write(this.#encoder.take());
     });
   }
 
@@ -66,21 +72,33 @@ export class SqlSession {
   }
 
   #receive(chunk: Uint8Array): void {
-    const bytes = concat([this.#received, chunk], this.#received.length + chunk.length);
-    const reader = frames(bytes);
-    let next = reader.next();
-    for (; !next.done; next = reader.next()) this.#take(next.value);
-    this.#received = bytes.subarray(next.value);
+    try {
+      this.#decoder.push(chunk);
+    } catch {
+      this.transport.destroy();
+    }
   }
 
-  #take([type, payload]: Frame): void {
+  #sink(): FrameSink {
+    return {
+      event: () => {},
+      message: (type, payload) => this.#message(type, payload),
+      wantsRow: () => this.#running !== null,
+      rowRun: () => null,
+      rowStart: (head, length) => this.#running?.rowStart(head, length),
+      rowBytes: (bytes) => this.#running?.rowBytes(bytes),
+      rowEnd: () => this.#running?.rowEnd(),
+    };
+  }
+
+  #message(type: number, payload: Uint8Array): void {
     if (type === backend.copyIn) {
-      this.transport.write([copyFailFrame("COPY FROM STDIN has no input here")]);
+      this.#encoder.copyFail("COPY FROM STDIN has no input here");
+      this.transport.write(this.#encoder.take());
     } else if (this.#running?.take(type, payload)) this.#running = null;
   }
 }
 
-const copyData = 0x64;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 class RunningText {
@@ -89,6 +107,9 @@ class RunningText {
   #failure: StatementFailure | null = null;
   #columns: readonly string[] | null = null;
   #rows: (readonly (string | null)[])[] = [];
+  /** The row that is arriving, without its last column. */
+  #row: readonly (string | null)[] = [];
+  #lastColumn: Uint8Array[] | null = null;
   #copied = "";
 
   constructor(
@@ -101,10 +122,7 @@ class RunningText {
       case backend.rowDescription:
         this.#columns = readColumnNames(payload);
         return false;
-      case backend.dataRow:
-        this.#rows.push(readRow(payload));
-        return false;
-      case copyData:
+      case backend.copyData:
         this.#copied += decoder.decode(payload);
         return false;
       case backend.commandComplete:
@@ -126,6 +144,20 @@ class RunningText {
       default:
         return false;
     }
+  }
+
+  rowStart(head: readonly (string | null)[], length: number | null): void {
+    this.#row = head;
+    this.#lastColumn = length === null ? null : [];
+  }
+
+  rowBytes(bytes: Uint8Array): void {
+    this.#lastColumn?.push(bytes.slice());
+  }
+
+  rowEnd(): void {
+    const last = this.#lastColumn === null ? null : joinText(this.#lastColumn);
+    this.#rows.push(this.#columns?.length === 0 ? [] : [...this.#row, last]);
   }
 
   #complete(tag: string): void {
@@ -165,39 +197,6 @@ export function failureLines(
   ];
 }
 
-/** One backend message. The payload is a view of the received bytes. */
-type Frame = readonly [type: number, payload: Uint8Array];
-
-function queryFrame(text: string): Uint8Array {
-  return textFrame(0x51, text);
-}
-
-function copyFailFrame(reason: string): Uint8Array {
-  return textFrame(0x66, reason);
-}
-
-function textFrame(type: number, text: string): Uint8Array {
-  const bytes = new TextEncoder().encode(text);
-  const frame = new Uint8Array(bytes.length + 6);
-  frame[0] = type;
-  new DataView(frame.buffer).setInt32(1, bytes.length + 5);
-  frame.set(bytes, 5);
-  return frame;
-}
-
-/** Lists the complete messages of a text of bytes. Returns the length of their bytes. */
-function* frames(bytes: Uint8Array): Generator<Frame, number> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
-  while (at + 5 <= bytes.length) {
-    const end = at + 1 + view.getInt32(at + 1);
-    if (end > bytes.length) break;
-    yield [bytes[at]!, bytes.subarray(at + 5, end)];
-    at = end;
-  }
-  return at;
-}
-
 function readColumnNames(payload: Uint8Array): readonly string[] {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
   const names: string[] = [];
@@ -208,20 +207,6 @@ function readColumnNames(payload: Uint8Array): readonly string[] {
     at = zero + 19;
   }
   return names;
-}
-
-/** Reads a DataRow whose values are texts; null for SQL NULL. */
-function readRow(payload: Uint8Array): readonly (string | null)[] {
-  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
-  const values: (string | null)[] = [];
-  let at = 2;
-  for (let column = 0; column < view.getInt16(0); column++) {
-    const length = view.getInt32(at);
-    at += 4;
-    values.push(length < 0 ? null : decoder.decode(payload.subarray(at, at + length)));
-    at += Math.max(length, 0);
-  }
-  return values;
 }
 
 /** Reads the text of a CommandComplete: `INSERT 0 1`. */

@@ -20,8 +20,8 @@ function typeTable(types: readonly number[]): Uint8Array {
 
 const backendTypes = typeTable(Object.values(backend));
 
-/** Messages whose payload is ignored. */
-const eventTypes = typeTable([
+/** Messages whose payload a {@linkcode FrameSink} ignores by default. */
+const ignoredPayloads = typeTable([
   backend.parseComplete,
   backend.bindComplete,
   backend.closeComplete,
@@ -84,7 +84,8 @@ export class FrameDecoder {
   /** The beginning of a long error whose rest is skipped. */
   #error: Uint8Array | null = null;
 
-  constructor(private readonly sink: FrameSink) {}
+  /** `eventTypes` has a 1 for each type whose payload the sink ignores. */
+  constructor(private readonly sink: FrameSink, private readonly eventTypes = ignoredPayloads) {}
 
   /**
    * Decodes the next bytes, which the decoder may change and which may change afterwards: the sink's
@@ -117,7 +118,7 @@ export class FrameDecoder {
       const length = view.getInt32(at + 1);
       checkFrame(type, length);
       const end = at + 1 + length;
-      if (eventTypes[type] === 1) {
+      if (this.eventTypes[type] === 1) {
         if (end > bytes.length) return this.#collect(bytes.subarray(at), end - at);
         this.sink.event(type);
       } else if (type === backend.dataRow && !this.sink.wantsRow()) {

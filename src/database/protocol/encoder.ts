@@ -71,6 +71,12 @@ export class FrameEncoder {
     this.#close(length, 0);
   }
 
+  copyFail(reason: string): void {
+    const length = this.#open(0x66);
+    this.#cstring(reason);
+    this.#close(length, 0);
+  }
+
   /** Valid until the next message is encoded, which happens behind the reply to the Sync. */
   take(): readonly Uint8Array[] {
     this.#flushChunk();

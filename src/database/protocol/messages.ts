@@ -22,6 +22,8 @@ export const backend = {
   copyIn: 0x47,
   copyOut: 0x48,
   copyBoth: 0x57,
+  copyData: 0x64,
+  copyDone: 0x63,
 } as const;
 
 const text = new TextDecoder("utf-8", { ignoreBOM: true });
