@@ -23,7 +23,7 @@ export const queryErrors = {
   })).when("a condition on groups names neither an aggregate nor a group's column"),
   distinctConflict: defineError("163", 400, (other: string) => ({
     message: `'distinct' cannot be combined with ${quotable(other)}`,
-  })).when("`distinct` stands beside aggregates, or an order by no item of `select`"),
+  })).when("`distinct` meets aggregates, or an order by no item of `select`"),
   unknownFunction: defineError("164", 400, (name: string, similar: string | null) => ({
     message: `Function '${quotable(name)}' is not available in URLs`,
     variant: "function",
@@ -95,5 +95,5 @@ export const queryErrors = {
   })).when("a request has cursors, and the schema cache has no key of the rows"),
   cursorConflict: defineError("171", 400, (other: string) => ({
     message: `A cursor cannot be combined with ${other}`,
-  })).when("a cursor stands in an embed, or beside groups, an offset, or a distance"),
+  })).when("a cursor is in an embed, or used with groups, an offset, or a distance"),
 } as const;

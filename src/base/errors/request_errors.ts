@@ -38,7 +38,7 @@ export const requestErrors = {
     message: `A name has ${problem}`,
     details: quotable(name),
     hint: "Give it another alias",
-  })).when("a name is longer than those of PostgreSQL, which would cut it"),
+  })).when("a name is longer than PostgreSQL allows, which would truncate it"),
   invalidBody: defineError("102", 400, (message: string, details: string | null = null) => ({
     message,
     details,

@@ -68,7 +68,7 @@ export interface FinishedRequest {
   readonly code: string | null;
   /** Name of the tenant. Default: null, without tenants. */
   readonly tenant?: string | null;
-  /** Name of the API key. Default: null, for a request without one. */
+  /** Name of the API key. Default: null, for a request without a key. */
   readonly apiKey?: string | null;
 }
 

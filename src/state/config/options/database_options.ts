@@ -112,8 +112,8 @@ export const databaseOptions = {
   "db-pipelining": option({
     codec: boolean,
     default: true,
-    doc: "Sends several short transactions in one write while connections are busy; each has its " +
-      "own commit.",
+    doc: "Sends several short transactions in one write while connections are busy; each " +
+      "commits separately.",
   }),
   "db-plan-enabled": flag({
     doc: "Allows requests for execution plans: `Accept: application/vnd.svc.plan`.",
@@ -137,7 +137,7 @@ export const databaseOptions = {
   "db-password-file": option({
     codec: text({ type: "path", expected: "the path of a file in quotes" }),
     default: null,
-    doc: "File with the password, read again for each new connection; it replaces those of " +
+    doc: "File with the password, read again for each new connection; it replaces passwords of " +
       "connection strings.",
     example: '"/run/secrets/db_password"',
     reloadable: false,

@@ -16,7 +16,7 @@ export const generalOptions = {
   "dialect": option({
     codec: dialectName,
     default: svcDialect,
-    doc: "Dialect of the interface; `pgrst` is that of PostgREST.",
+    doc: "Dialect of the interface; `pgrst` is PostgREST's.",
     reloadable: false,
   }),
   "log-level": option({

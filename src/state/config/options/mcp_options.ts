@@ -37,7 +37,7 @@ export const mcpOptions = {
   "mcp-functions": option({
     codec: names("functions"),
     default: null,
-    doc: "Functions that are tools of their own, named `rpc.<name>`.",
+    doc: "Functions that are separate tools, named `rpc.<name>`.",
     example: '"remaining, api.report"',
   }),
   "mcp-max-rows": option({
@@ -69,7 +69,7 @@ export const mcpOptions = {
   "mcp-timeout": option({
     codec: time({ min: 0.001 }),
     default: 10,
-    doc: "`statement_timeout` of calls, unless that of the role is shorter.",
+    doc: "`statement_timeout` of calls, unless the role's is shorter.",
     example: '"10s"',
   }),
   "mcp-tools": option({

@@ -54,7 +54,7 @@ export const monitoringOptions = {
   "server-response-headers": option({
     codec: headerValues,
     default: null,
-    doc: "Headers to add to each response that has none of the same name, as a JSON object.",
+    doc: "Headers to add to each response, unless it has a header of the same name; a JSON object.",
     example: `'{"Strict-Transport-Security": "max-age=63072000"}'`,
   }),
   "server-security-headers": flag({

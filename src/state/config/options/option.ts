@@ -17,7 +17,7 @@ export function isSameAs(fallback: unknown): fallback is SameAs {
 
 export type Fallback<T> = T | null | typeof required | typeof ofDialect | SameAs;
 
-/** One option. `T` is the type of its values, `D` the type of its default; null for none. */
+/** One option. `T` is the type of its values, `D` the type of its default, or null. */
 export interface Option<T, D = Fallback<T>> {
   /** Other spellings of the key, used if the key has no value in any source. Default: none. */
   readonly aliases?: readonly string[];
@@ -45,7 +45,7 @@ export type OptionRow<T, D = Fallback<T>> =
     readonly example?: string;
     /** Default: true. */
     readonly reloadable?: boolean;
-    /** Default: that of `reloadable`. */
+    /** Default: the value of `reloadable`. */
     readonly inDatabase?: boolean;
     /** PostgREST has the option. Default: false. */
     readonly isOfPostgrest?: true;

@@ -51,15 +51,15 @@ export const replicaOptions = {
   "db-replica-uri": option({
     codec: serverConnectionString,
     default: null,
-    doc: "Connection string of one or more standbys for reads; user, password and database are " +
-      "those of `db-uri` unless it has its own.",
+    doc: "Connection string of one or more standbys for reads; `db-uri` supplies user, " +
+      "password and database if it lacks them.",
     example: '"postgres://standby1.internal,standby2.internal/shop"',
     reloadable: false,
   }),
   "db-replica-pool": option({
     codec: integer({ min: 1, max: 262_143 }),
     default: null,
-    doc: "Maximum number of connections to each standby; if it is not set, that of `db-pool`.",
+    doc: "Maximum number of connections to each standby; if it is not set, the value of `db-pool`.",
     example: "10",
     reloadable: false,
   }),

@@ -47,7 +47,8 @@ export const serverOptions = {
       check: isPathPrefix,
     }),
     default: null,
-    doc: "Path below which requests are served; others are 404, except `server-health-path`; see " +
+    doc:
+      "Path below which requests are served; other paths are 404, except `server-health-path`; see " +
       "[Move from Supabase](../how-to/move-from-supabase.md).",
     example: '"/rest/v1"',
   }),

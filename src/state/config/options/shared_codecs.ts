@@ -2,7 +2,7 @@
 import { isHeaderName, isHost, isMcpPath, isOrigin, isSocketPath } from "../checks.ts";
 import { integer, list, type ListFacts, text } from "../codecs.ts";
 
-/** A name in the database; `what` says of what. */
+/** A name in the database; `what` is the kind of object. */
 export const name = (what: string) => text({ type: "text", expected: `${what} in quotes` });
 
 export const host = text({
@@ -23,7 +23,7 @@ export const headerName = text({
   check: isHeaderName,
 });
 
-/** The path of an endpoint beside relations and functions. */
+/** The path of an endpoint next to relations and functions. */
 export const endpointPath = (example: string) =>
   text({
     type: "path",

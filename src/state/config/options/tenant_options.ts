@@ -41,7 +41,7 @@ export const tenantOptions = {
       check: isHostPattern,
     }),
     default: null,
-    doc: "Host name of a tenant, in which `{tenant}` stands for the tenant's name.",
+    doc: "Host name of a tenant, in which `{tenant}` marks the tenant's name.",
     example: '"{tenant}.api.example.com"',
     reloadable: false,
   }),
@@ -67,8 +67,8 @@ export const tenantOptions = {
 } as const;
 
 /**
- * Returns whether a text is a host name in lower case with one `{tenant}`, which stands for a part
- * between dots or for the beginning or the end of one. Without it, two tenants would have one host.
+ * Returns whether a text is a host name in lower case with one `{tenant}`, which replaces a part
+ * between dots, or the beginning or the end of a part. Without it, two tenants would have one host.
  */
 function isHostPattern(text: string): boolean {
   const parts = text.split("{tenant}");

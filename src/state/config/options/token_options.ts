@@ -70,7 +70,7 @@ export const tokenOptions = {
   "jwt-issuers": option({
     codec: jwtIssuerList,
     default: null,
-    doc: "Issuers with keys, rules and roles of their own, as a JSON list; `@` and a path names " +
+    doc: "Issuers, each with keys, rules and roles, as a JSON list; `@` and a path names " +
       "a file that holds it.",
     example: `'[{"issuer":"https://id.example.com","role":"web_user"}]'`,
   }),
@@ -81,7 +81,7 @@ export const tokenOptions = {
       check: isKeyUrl,
     }),
     default: null,
-    doc: "URL of a JSON Web Key Set that tokens are verified with, beside `jwt-secret`.",
+    doc: "URL of a JSON Web Key Set that verifies tokens, in addition to `jwt-secret`.",
     example: '"https://id.example.com/jwks.json"',
   }),
   "jwt-revocations": option({
@@ -98,7 +98,7 @@ export const tokenOptions = {
       check: (path) => /^[$.]/.test(path) || `failed to parse role-claim-key value (${path})`,
     }),
     default: "$.role",
-    doc: "JSONPath of the role in a token's claims; in a file, `$$` stands for one `$`.",
+    doc: "JSONPath of the role in a token's claims; in a file, write `$$` for `$`.",
     isOfPostgrest: true,
   }),
   "jwt-secret": option({
