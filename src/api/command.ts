@@ -12,7 +12,7 @@ import type { Observation } from "../base/observe/observation.ts";
 export interface CommandFlag {
   /** As typed, without the value: `--apply`, `-c`. */
   readonly name: string;
-  /** The name with that of the value: `--yes`, `--apply[=URI]`, `--out=FILE`, `-c TEXT`. */
+  /** The name, with the name of the value: `--yes`, `--apply[=URI]`, `--out=FILE`, `-c TEXT`. */
   readonly form: string;
   /** Whether the value is absent, optional, required, or the next argument. */
   readonly value: "none" | "optional" | "required" | "next";
@@ -51,7 +51,7 @@ export interface CommandOperands {
 export interface CommandCall {
   readonly config: ConfigArguments;
   /**
-   * Values of the command's own flags by name. A flag without a value has the empty text, an absent
+   * Values of the command's flags by name. A flag without a value has the empty text, an absent
    * flag has no entry.
    */
   readonly flags: ReadonlyMap<string, string>;
@@ -59,7 +59,7 @@ export interface CommandCall {
   readonly operands: readonly string[];
 }
 
-/** Parts of the program that commands use and that stand above them. */
+/** Parts of the program that commands use, from folders that they cannot import. */
 export interface CommandContext {
   /** Serves until a signal ends the process. Resolves with the exit code. */
   readonly serve: (config: ConfigArguments, events?: ServeEvents) => Promise<number>;
@@ -78,7 +78,7 @@ export interface CommandContext {
   ) => Promise<number>;
 }
 
-/** The settings that quick mode chose in place of a configuration. */
+/** The settings that quick mode chose instead of a configuration. */
 export interface QuickSettings {
   readonly schemas: readonly string[];
   readonly anonRole: string;
@@ -108,7 +108,7 @@ export interface ServeEvents {
   readonly front?: (handle: HandleApi) => ApiFront;
 }
 
-/** Answers requests in place of the API. */
+/** Answers requests instead of the API. */
 export interface ApiFront {
   readonly handle: HandleApi;
   /** Resolves when it uses the handler no more. The service closes after that. */
@@ -121,11 +121,11 @@ export interface Command {
   /** One phrase for `--help`. */
   readonly doc: string;
   readonly flags: readonly CommandFlag[];
-  /** Operands stand before the configuration. Default: the command has none. */
+  /** Operands precede the configuration. Default: no operands. */
   readonly operands?: CommandOperands;
   /**
-   * Exit code of a call that is invalid, or whose `run` rejects. Default: 1. With 2, that of a call without a
-   * connection is 3.
+   * Exit code of a call that is invalid, or whose `run` rejects. Default: 1. With 2, the exit code
+   * of a call without a connection is 3.
    */
   readonly failureCode?: 1 | 2;
   /** Resolves with the exit code. */

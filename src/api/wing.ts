@@ -1,5 +1,5 @@
 /** The port of wings: a wing is a capability that the API can do without. `src/process/wings.ts`
- * lists those of the program. @module */
+ * lists the wings of the program. @module */
 import type { Config } from "../state/config/options.ts";
 import type { AppState } from "../state/app_state/app_state.ts";
 import type { Command } from "./command.ts";
@@ -17,7 +17,7 @@ export interface Wing extends PathOpener {
   readonly adminData?: (appState: AppState, options: AdminDataOptions) => AdminData;
 }
 
-/** Facts that data of the console depends on. */
+/** The request data on which data of the console depends. */
 export interface AdminDataOptions {
   /** The words that call the program, in SQL and advice. */
   readonly program: string;

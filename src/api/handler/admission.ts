@@ -1,5 +1,5 @@
 /**
- * Admits requests. The order in which a request is checked is that of this list. The first check that fails
+ * Admits requests. A request is checked in the order of this list. The first check that fails
  * decides the response, and no later one runs:
  *
  * 1. Open connections: `src/process/server/`.
@@ -103,9 +103,9 @@ export function admitIdentity(exchange: Exchange, identity: Identity): void {
 }
 
 /**
- * With `jwt-cookie-name`, rejects writes that a browser may send for a page of another origin, with a token
- * or without one: such a page could also log the user in under another name. A page cannot make a browser send
- * a Bearer token.
+ * With `jwt-cookie-name`, rejects writes that a browser may send for a page of another origin, with
+ * or without a token: such a page could also log the user in under another name. A page cannot make
+ * a browser send a Bearer token.
  */
 function checkOrigin(
   { request, pieces, credential, context: { snapshot: { config } } }: Exchange,

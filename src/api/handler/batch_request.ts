@@ -107,7 +107,7 @@ function factsOf({ index, id, method, url }: BatchOperation): FailedOperation {
   return { index, id, method, url: quotable(url) };
 }
 
-/** Throws `131`, `132` and `136` as for a request of its own. */
+/** Throws `131`, `132` and `136` as for a single request. */
 function admitOperation(exchange: Exchange, pieces: RawRequest, admissions: Admission[]): void {
   const { identity, credential, context: { snapshot: { config } } } = exchange;
   const tooLong = lengthError(Object.entries(pieces.headers), pieces, config);

@@ -5,7 +5,7 @@ import type { RequestOperation } from "../transaction/script.ts";
 import { mayUseStandby, replicatedTransaction } from "../transaction/standby_use.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Longest text that may be a bookmark; those of the service have at most 25 characters. */
+/** Longest text that may be a bookmark; svc's bookmarks have at most 25 characters. */
 const maxBookmarkLength = 64;
 /** Most bookmarks of one request, as clients that send requests at the same time have several. */
 const maxBookmarks = 8;
@@ -31,8 +31,8 @@ export function withReplicas(
 }
 
 /**
- * Returns the bookmarks in a header, separated by commas; null without one. A text that cannot be a bookmark
- * becomes the empty text: the primary executes its read.
+ * Returns the bookmarks in a header, separated by commas; null if the header is absent. A text that
+ * cannot be a bookmark becomes the empty text: the primary executes its read.
  */
 function readBookmark(text: string | undefined): string | null {
   if (!text) return null;

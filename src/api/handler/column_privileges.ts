@@ -12,8 +12,8 @@ import type { QualifiedName, SelectableColumns } from "../../state/schema_cache/
 const maxPairs = 1000;
 
 /**
- * The remembered columns. They are valid for one schema cache: a later GRANT counts after a reload, a later
- * REVOKE after the request that it refuses.
+ * The remembered columns. They are valid for one schema cache: a later GRANT takes effect after a
+ * reload, a later REVOKE after the request that it refuses.
  */
 export class ColumnPrivileges {
   readonly #database: Pick<Database, "transaction">;
@@ -47,7 +47,7 @@ export class ColumnPrivileges {
       }
       return true;
     } catch (error) {
-      // The transaction of the request fails with its own error.
+      // The transaction of the request fails with another error.
       if (error instanceof DatabaseError) return false;
       throw error;
     }
@@ -95,7 +95,8 @@ export class RoleColumns implements SelectableColumns {
     return columns;
   }
 
-  /** Reads the columns of relations that were looked up and are unknown. Returns false without any. */
+  /** Reads the columns of relations that were looked up and are unknown. Returns false if there are
+   * no columns. */
   async readUnknown(): Promise<boolean> {
     const unknown = [...this.#unknown];
     if (unknown.length === 0) return false;

@@ -10,7 +10,8 @@ import { allowedOrigins, type EarlyAnswer, type Exchange } from "./exchange.ts";
 import { emptyReply } from "./headers.ts";
 import { healthRoute, unknownRoute } from "./route_names.ts";
 
-/** Returns the early answers of a service, in order. The health path is that of the start. */
+/** Returns the early answers of a service, in order. The health path does not change after the
+ * start. */
 export function earlyAnswers(
   appState: HandlerState,
   loading: AppStateOptions["loading"],
@@ -33,7 +34,8 @@ function answerPreflight(exchange: Exchange): Reply | null {
   return headers === null ? null : emptyReply(200, headers);
 }
 
-/** A server builds the request's URL from its `Host`, and takes the text behind a slash for the path. */
+/** A server builds the request's URL from its `Host`, and takes the text after a slash for the
+ * path. */
 function answerInvalidHost(exchange: Exchange): Reply | null {
   if (isHostHeader(exchange.pieces.headers["host"] ?? null)) return null;
   exchange.route = unknownRoute;
@@ -59,7 +61,7 @@ export type HealthCheck = (request: Pick<RawRequest, "method" | "path">) => Prom
  * Returns the check for `server-health-path`, and for `/live` below it.
  *
  * Requests that arrive while a check runs share its result, because a check may query the database
- * and any client may request it. Where work ends with its request, each runs its own.
+ * and any client may request it. If work ends with its request, each request runs a check.
  */
 export function healthCheck(
   isReady: () => Promise<boolean>,

@@ -25,11 +25,11 @@ import type { ColumnPrivileges } from "./column_privileges.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
 import type { RouteNames } from "./route_names.ts";
 
-/** Facts about a request that the `Request` lacks. */
+/** Data of a request that the `Request` lacks. */
 export interface RequestInfo {
   /**
-   * Peer address without port; null for Unix sockets. Policies of `rate-limits` that count by address
-   * count all requests without one together.
+   * Peer address without port; null for Unix sockets. Policies of `rate-limits` by address count
+   * all requests without an address together.
    */
   readonly client?: string | null;
   /**
@@ -41,11 +41,12 @@ export interface RequestInfo {
   readonly isContended?: () => boolean;
   /** Called when the whole body has arrived. */
   readonly bodyReceived?: () => void;
-  /** Path to serve, in place of that of the URL: without the tenant's name. Default: that of the URL. */
+  /** Path to serve: without the tenant's name. Default: the path of the URL. */
   readonly path?: string;
   /** The access log and the console leave the request out. Default: false. */
   readonly isUnlogged?: boolean;
-  /** The caller, in place of the token. Only callers in this process set it. Default: that of the token. */
+  /** The caller, instead of the token's. Only code in this process sets it. Default: the
+   * token's. */
   readonly identity?: Identity;
   /** The server sets `Content-Length` if the whole body is in memory. Default: false. */
   readonly setsContentLength?: boolean;
@@ -63,7 +64,7 @@ export interface Context {
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Keeps what clients leave unread, and counts the bytes in temporary files. */
+  /** Stores unread bodies, and counts the bytes in temporary files. */
   readonly bodySpool: BodySpool;
   readonly inFlight: RequestsInFlight;
   readonly counters: RequestCounters;
@@ -72,15 +73,15 @@ export interface Context {
   readonly routes: RouteNames;
   /** The identity of requests without a token; null if they need one. */
   readonly anonymous: Identity | null;
-  /** Answer the requests to some paths in place of the stages. */
+  /** Answer the requests to some paths instead of the stages. */
   readonly pathHosts: readonly PathHost[];
   /** Returns the context of the service's present snapshot. */
   readonly current: () => Context;
-  /** Answer requests in place of the stages, in order. */
+  /** Answer requests instead of the stages, in order. */
   readonly earlyAnswers: readonly EarlyAnswer[];
   /** Change the replies of the stages, in order. */
   readonly replySteps: readonly ReplyStep[];
-  /** Change all replies, behind the other steps. */
+  /** Change all replies, after the other steps. */
   readonly headerSteps: readonly ReplyStep[];
 }
 
@@ -89,15 +90,16 @@ export type RequestCounters = Readonly<
   Record<"batchOperations" | "failedPreconditions" | "rateLimited" | "replays", Counter>
 >;
 
-/** Answers the requests to some paths in place of the stages. */
+/** Answers the requests to some paths instead of the stages. */
 export interface PathHost {
-  /** The route of its requests in metrics. Default: that of the exchange. */
+  /** The route of its requests in metrics. Default: the route of the exchange. */
   readonly route?: string;
   /** Returns whether a raw path is one of the host's. */
   matches(path: string): boolean;
   /** Answers a request to one of the paths. Never rejects. */
   respond(exchange: Exchange): Promise<Reply>;
-  /** Returns the origins that CORS allows; `none` for none, null for any. Default: those of the API. */
+  /** Returns the origins that CORS allows; `none` for no origin, null for any. Default: the API's
+   * origins. */
   allowedOrigins?(path: string): readonly string[] | null | "none";
 }
 
@@ -112,7 +114,7 @@ export interface RequestFailure {
   readonly thrown: unknown;
   /** The error that the client receives. */
   readonly error: ServiceError;
-  /** A hint for the error, which has none; null without one. */
+  /** A hint for an error without a hint, or null. */
   readonly advice: string | null;
 }
 
@@ -122,7 +124,7 @@ export interface ExchangeHead {
   readonly pieces: RawRequest;
   readonly credential: Credential;
   readonly identifiers: RequestIdentifiers;
-  /** The error of a head that is too long; null for none. */
+  /** The error of a head that is too long, or null. */
   readonly refusal: ServiceError | null;
   /** Measures the database; null if nothing needs it. */
   readonly timing: RequestTiming | null;
@@ -144,11 +146,11 @@ export class Exchange implements Caller {
   readonly statements: Statement[] | null;
   /** Null until the token is verified. */
   identity: Identity | null;
-  /** Whether it counts among the requests in progress. */
+  /** Whether it is one of the requests in progress. */
   hasEntered = false;
   /** Counts the request; null without `rate-limits`. */
   admission: Admission | null = null;
-  /** The end of the request's time; null for none. */
+  /** The end of the request's time, or null. */
   deadline: Deadline | null = null;
   /** Aliased embeds that the request addresses by their targets' names, which is deprecated. */
   targetNameUses: readonly TargetNameUse[] = noUses;
@@ -162,7 +164,7 @@ export class Exchange implements Caller {
   reload: Promise<void> | null = null;
   /** The plan of a plain request, once it is planned. */
   plan: DataPlan | null = null;
-  /** Name of the route for logs and metrics; null for that of the path. */
+  /** Name of the route for logs and metrics; null for the route of the path. */
   route: string | null = null;
   /** Epoch milliseconds. */
   readonly time: number;
@@ -229,7 +231,7 @@ export class Exchange implements Caller {
   }
 }
 
-/** Returns the origins that CORS allows; `none` for none, null for any. */
+/** Returns the origins that CORS allows; `none` for no origin, null for any. */
 export function allowedOrigins(
   exchange: Exchange,
 ): readonly string[] | null | "none" {
@@ -239,7 +241,7 @@ export function allowedOrigins(
   return host.allowedOrigins(path);
 }
 
-/** Returns what answers a request in place of the stages; undefined for most requests. */
+/** Returns what answers a request instead of the stages; undefined for most requests. */
 export function pathHostOf({ context: { pathHosts }, pieces: { path } }: Exchange) {
   return pathHosts.find((host) => host.matches(path));
 }

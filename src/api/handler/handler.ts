@@ -19,9 +19,9 @@ export type { RequestInfo };
 /** Handles a request of the API. */
 export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
 
-/** Answers paths in place of the API, as wings do. */
+/** Answers paths instead of the API, as wings do. */
 export interface PathOpener {
-  /** Opens the paths that it answers; null if the configuration has none. */
+  /** Opens the paths that it answers; null if the configuration does not set it. */
   readonly openPaths?: (
     appState: HandlerState,
     loading: AppStateOptions["loading"],
@@ -64,12 +64,12 @@ function answerEarly(exchange: Exchange): Reply | Promise<Reply> | null {
   return null;
 }
 
-/** Runs the stages of a request, or those of a wing. */
+/** Runs the stages of a request, or a wing. */
 function respond(exchange: Exchange): Promise<Reply> {
   return pathHostOf(exchange)?.respond(exchange) ?? answer(exchange);
 }
 
-/** Runs the steps behind the stages, and reports the outcome. */
+/** Runs the steps after the stages, and reports the outcome. */
 function finish(exchange: Exchange, made: Reply): Reply {
   const { context: { replySteps, appState }, info } = exchange;
   let reply = spooled(made, exchange);

@@ -3,7 +3,7 @@ import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Adds headers behind those of a reply. */
+/** Appends headers to the headers of a reply. */
 export function withHeaders(reply: Reply, added: HeaderList): Reply {
   return added.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...added] };
 }

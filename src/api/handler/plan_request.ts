@@ -36,11 +36,11 @@ interface PlannedPart {
   readonly body: Uint8Array;
   /** The columns that the role of the request may select. */
   readonly columns: RoleColumns;
-  /** References from and to other operations; null without any. Plans with references are not cached. */
+  /** References from and to other operations, or null. Plans with references are not cached. */
   readonly references: OperationReferences | null;
 }
 
-/** An exchange, or a part of it. A query request has other pieces than its exchange. */
+/** An exchange, or a part of it. A query request differs from the raw request of its exchange. */
 interface PlanningInput {
   readonly exchange: Exchange;
   readonly pieces: RawRequest;
@@ -48,7 +48,7 @@ interface PlanningInput {
   readonly cache: SchemaCache;
 }
 
-/** A planned request, and its body; null if it has none. */
+/** A planned request, and its body, or null. */
 export interface PayloadRequest extends PlannedRequest {
   readonly payload: Payload | null;
 }
@@ -95,7 +95,7 @@ function receiveBody(
     : decodeBody(reader, part.body);
 }
 
-/** Plans a query request: receives its parameters, and plans the GET that it stands for. */
+/** Plans a query request: receives its parameters, and plans the equivalent GET. */
 async function planQuery(input: PlanningInput, target: QueryTarget): Promise<RequestPlan> {
   const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
   const check = (request: RawRequest) =>
@@ -106,7 +106,7 @@ async function planQuery(input: PlanningInput, target: QueryTarget): Promise<Req
     return { kind: "options", allow: "OPTIONS,POST", acceptQuery };
   }
   const request = requestInQuery(pieces, target);
-  // JSON arguments are received as those of POST.
+  // JSON arguments are received as for a POST.
   if (request.method === "QUERY") return planByShape({ ...input, pieces: request });
   const rules = { checks: { head: () => check(request) }, isDivisible: () => false };
   const payload = await receiveBody(input, parameterReader, rules);

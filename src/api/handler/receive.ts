@@ -39,7 +39,7 @@ export function receive(request: Request, info: RequestInfo, context: Context): 
 }
 
 /**
- * Returns a request with its path below the prefix, or to a health path; null for others. The prefix
+ * Returns a request with its path below the prefix, or to a health path; null otherwise. The prefix
  * follows on the name of a well-known address (RFC 8615), as in RFC 9728.
  */
 function belowPrefix(

@@ -28,7 +28,7 @@ import { estimateOf } from "../transaction/script_errors.ts";
 import type { Context } from "./exchange.ts";
 import { hasHeader, withHeaders } from "./headers.ts";
 
-/** The inputs of replies beside operations and results. */
+/** The inputs of replies in addition to operations and results. */
 type ReplyContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
 
 /** A script that has run. */
@@ -132,7 +132,7 @@ function respond(
   }
 }
 
-/** Returns the headers of a deprecated relation, function or schema; undefined for others. */
+/** Returns the headers of a deprecated relation, function or schema; undefined otherwise. */
 function deprecationOf(
   { schema }: RequestOperation["request"],
   plan: DataPlan,

@@ -1,4 +1,4 @@
-/** The steps behind the stages: each adds to replies what an option or a request demands. @module */
+/** The steps after the stages: each adds to replies what an option or a request demands. @module */
 import { formatServerTiming } from "../../base/observe/stopwatch.ts";
 import type { Config } from "../../state/config/options.ts";
 import { isResponseCoding } from "../../base/http/accept_encoding.ts";
@@ -112,7 +112,7 @@ function varyErrors(reply: Reply, { failure }: Exchange): Reply {
   return withHeaders(reply, [standardVary]);
 }
 
-/** Without `Vary` is an error that has none in PostgREST either. */
+/** Without `Vary` is an error that has no such header in PostgREST either. */
 function varyByProfile(reply: Reply): Reply {
   if (!hasHeader("Vary", reply.headers)) return reply;
   return { ...reply, headers: withVary(reply.headers, ["Accept-Profile"]) };
@@ -137,7 +137,7 @@ function addBookmark(bookmarkHeader: string): ReplyStep {
   };
 }
 
-/** CORS needs its own headers in place of those of the same name. */
+/** The headers of CORS override headers of the same name. */
 function addCors(reply: Reply, exchange: Exchange): Reply {
   if (exchange.pieces.headers["origin"] === undefined) return reply;
   const { context: { bookmarkHeader }, request } = exchange;

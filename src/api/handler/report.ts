@@ -61,8 +61,8 @@ export function reportAdvice({ context: { appState } }: Exchange, advice: string
 }
 
 /**
- * Returns whether the log shows an error in addition to the request's line. Failures of the database
- * and of connections are always logged; the service's own are logged if the dialect says so.
+ * Returns whether the log shows an error in addition to the request's line. Failures of the
+ * database and of connections are always logged; svc's are logged if the dialect requires it.
  */
 function isLoggedFailure(
   thrown: unknown,
@@ -94,8 +94,8 @@ function reportAborted(exchange: Exchange, cause: unknown): void {
 }
 
 /**
- * Reports the statements of a request, without texts that have values. The estimate of a count, the only one
- * with rows, is last; those of a batch are in order.
+ * Reports the statements of a request, without texts that have values. The estimate of a count, the
+ * only one with rows, is last; the statements of a batch are in order.
  */
 function reportStatements(
   appState: HandlerState,
@@ -122,7 +122,7 @@ function reportedStatus(
   return hasLeft ? clientClosedRequest : status;
 }
 
-/** Counts a response. The request is active until its body has ended. */
+/** Adds a response to the metrics. The request is active until its body has ended. */
 export function recordRequest(
   metrics: RequestMetrics,
   { request, exchange, reply }: {
@@ -146,7 +146,7 @@ export function recordRequest(
   });
 }
 
-/** Returns the `Content-Length` of a request; null if it has none. */
+/** Returns the `Content-Length` of a request; null if there is none. */
 function bodyLength({ pieces: { headers } }: Exchange): number | null {
   const text = headers["content-length"];
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;

@@ -50,7 +50,7 @@ export class ScriptRun {
   readonly #exchange: Exchange;
   readonly #work: RequestWork;
   readonly #script: RequestScript;
-  /** The time of a batch; null for a plain request, which has that of its exchange. */
+  /** The time of a batch; null for a plain request, which uses the deadline of its exchange. */
   readonly #deadline: Deadline | null;
   /** Results of the operations of a batch that have ended. */
   readonly #held: HeldResult[] = [];
@@ -104,7 +104,7 @@ export class ScriptRun {
     return runTransaction(this.#exchange, transaction, this.#caller);
   }
 
-  /** The exchange, or a batch of it with its own time and results. */
+  /** The exchange, or a batch of it with separate time and results. */
   get #caller(): Caller {
     const exchange = this.#exchange;
     if (this.#deadline === null) return exchange;
@@ -194,7 +194,7 @@ export class ScriptRun {
     }
   }
 
-  /** Executes the main statement for each piece of the body. */
+  /** Executes the main statement for each chunk of the body. */
   async #sendPieces(
     steps: Steps,
     open: OpenTransaction,
@@ -281,7 +281,8 @@ export class ScriptRun {
     return isError(error, errors.requestTimeout) && this.#exchange.deadline?.isOver !== true;
   }
 
-  /** Returns the error of the first operation before a position whose result is refused; null for none. */
+  /** Returns the error of the first operation before a position whose result is refused, or
+   * null. */
   #refusedBefore(end: number): OperationError | null {
     for (let index = 0; index < Math.min(end, this.#held.length); index++) {
       try {
@@ -316,7 +317,8 @@ class Steps {
   }
 }
 
-/** Returns the columns of a result, with its number of rows added to that of the results before it. */
+/** Returns the columns of a result, with its number of rows added to the previous results'
+ * number. */
 function withRowsOf(columns: ResultColumns, before: ResultColumns): ResultColumns {
   const rows = columns[resultColumn.rows] ?? null;
   if (rows === null) return columns;

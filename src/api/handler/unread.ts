@@ -7,7 +7,7 @@ import type { Reply } from "../response/reply.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasHeader, withHeaders } from "./headers.ts";
 
-/** The system's buffers of a connection take a shorter answer, which has no other one behind it. */
+/** The system's buffers of a connection take a shorter answer, if no other answer follows it. */
 export const maxWholeBytes = 128 * 1024;
 /** A connection of HTTP/2 has 200 answers at once. This much is no more than a request takes. */
 const maxSharedBytes = 16 * 1024;
@@ -30,7 +30,8 @@ export function spooled(
   return { ...sized, content: stream, length: content.length, failure, ended };
 }
 
-/** Does the same for a connection with several answers at once. HTTP/2 has `:authority` in place of `Host`. */
+/** Does the same for a connection with several answers at once. HTTP/2 has `:authority` instead of
+ * `Host`. */
 export function spooledIfShared(reply: Reply, exchange: Exchange): Reply {
   const isShared = exchange.pieces.headers["host"] === undefined;
   return isShared ? spooled(reply, exchange, maxSharedBytes) : reply;

@@ -19,7 +19,7 @@ import { planValue, rowPlace, type ValuePlace } from "./values/values.ts";
 /** Conditions that must all hold. */
 export type Conditions = readonly Condition[];
 
-/** Plans the conditions of a write, which apply to the relation's own columns. */
+/** Plans the conditions of a write, which apply to the relation's columns. */
 export function planConditions(
   filters: readonly Filter[],
   logic: readonly LogicGroup[],
@@ -43,7 +43,7 @@ function refuseEmbeds(tree: LogicTree): void {
   }
 }
 
-/** Plans a condition without embeds, such as those of a write. Throws `108` for embeds. */
+/** Plans a condition without embeds, for example of a write. Throws `108` for embeds. */
 export function planRowCondition(tree: LogicTree, scope: FieldScope): Condition {
   switch (tree.kind) {
     case "filter":

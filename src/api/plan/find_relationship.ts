@@ -37,7 +37,7 @@ export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relati
   });
 }
 
-/** Lists the relationships that match. A function takes the place of others. */
+/** Lists the relationships that match. A function replaces keys of the same name. */
 export function matchingRelationships(
   embed: EmbedTarget,
   cache: SchemaCache,

@@ -180,7 +180,7 @@ function planReadAction(
     kind: "read",
     relation,
     read: fitToFormat(
-      // The head of lines that leave at once cannot say that rows are missing.
+      // If lines are sent at once, the head cannot report that rows are missing.
       format.kind === "ndjson" && !format.isCounted ? { ...read, cutAt: null } : read,
       representation,
     ),

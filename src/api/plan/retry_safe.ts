@@ -49,8 +49,8 @@ export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean
 }
 
 /**
- * Whether the plan may run a function that changes the session, such as a setting of it, and may leave that to
- * later transactions of the connection. Declarations as `STABLE` say nothing about that.
+ * Whether the plan may run a function that changes the session, such as a setting of it, and may
+ * leave that to later transactions of the connection. Declarations as `STABLE` do not exclude that.
  */
 export function mayChangeSession(plan: RetryCandidate, cache: SchemaCache): boolean {
   const excluded = cache.derived(sessionFunctions);
@@ -205,7 +205,7 @@ class Reach {
     if (aggregate !== null) this.functions.push(aggregate.function);
   }
 
-  /** Adds a field of another relation than that of the node. */
+  /** Adds a field of a relation other than the node's. */
   readonly #addOther: FieldVisitor = ({ column }) => void this.functions.push(column);
 }
 

@@ -6,8 +6,9 @@ import { distance } from "fastest-levenshtein";
 const gramSizes = [3, 2] as const;
 
 /**
- * Returns the candidate most similar to a query, in its original spelling; null if none scores `minimum`
- * (0 to 1) or more. A candidate that differs only in case scores 1. Others share a letter group with the query.
+ * Returns the candidate most similar to a query, in its original spelling; null if none scores
+ * `minimum` (0 to 1) or more. A candidate that differs only in case scores 1. Other names must
+ * share a letter group with the query.
  */
 export function suggest(
   query: string,

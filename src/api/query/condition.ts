@@ -214,7 +214,7 @@ type Direction = Pick<OrderTerm, "direction" | "nulls">;
 const directions = { asc: sql` asc`, desc: sql` desc` } as const;
 const nullsOrders = { first: sql` nulls first`, last: sql` nulls last` } as const;
 
-/** Renders an order by a relation's own columns, for a limited write. */
+/** Renders an order by a relation's columns, for a limited write. */
 export function renderOrder(order: readonly OrderTerm[], qualifier: Sql, relation: Relation): Sql {
   return join(
     order.map((term) => orderTerm(renderField(orderField(term.field, relation), qualifier), term)),

@@ -1,4 +1,4 @@
-/** Renders cursors: the text of a row's position, and the rows behind a position. @module */
+/** Renders cursors: the text of a row's position, and the rows after a position. @module */
 import type { CursorPage, CursorTerm, NodeCursor, PlannedOrder } from "../plan/read/read_node.ts";
 import { and, join, or, param, type Sql, sql } from "../../base/sql/fragment.ts";
 
@@ -63,8 +63,8 @@ interface KeyedTerm {
 }
 
 /**
- * Renders the conditions of rows behind the position of a page, in the order of reading. Each row
- * fulfils at most one of them, and the rows of an earlier one come first. Null stands for all rows.
+ * Renders the conditions of rows after the position of a page, in the order of reading. Each row
+ * fulfils at most one of them, and the rows of an earlier one come first. Null means all rows.
  *
  * A condition on a nullable column has another one for NULL: PostgreSQL reads an index for each of
  * two conditions, but the whole index for their OR.

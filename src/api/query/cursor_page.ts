@@ -1,5 +1,5 @@
 /** Renders the page of a root that begins at a cursor. A materialized CTE picks one row more than
- * the page shows, so the result also says whether more rows follow. @module */
+ * the page shows, so the result also shows whether more rows follow. @module */
 import type { CursorPage, NodeCursor, PlannedOrder, ReadNode } from "../plan/read/read_node.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import { emptySql, ident, ownName, smallNumber, type Sql, sql } from "../../base/sql/fragment.ts";
@@ -12,7 +12,7 @@ import { type PagedParts, pagedParts, renderRows } from "./read.ts";
 
 export interface RootRows {
   readonly rows: Sql;
-  /** Common table expressions that the rows read; null for none. */
+  /** Common table expressions that the rows read, or null. */
   readonly common: Sql | null;
   /** Metadata columns of the page; empty without a page. */
   readonly metadata: readonly Sql[];
@@ -108,7 +108,7 @@ function asRequested(term: PlannedOrder): PlannedOrder {
   return term;
 }
 
-/** Returns true if rows may stand beyond an end of a page: nothing precedes the first page. */
+/** Returns true if rows may exist beyond an end of a page: nothing precedes the first page. */
 function leadsOn({ direction, keys }: CursorPage, end: "first" | "last"): boolean {
   return keys !== null || (end === "last") === (direction === "after");
 }

@@ -116,7 +116,7 @@ interface TestPlace {
   readonly failing: readonly Condition[];
 }
 
-/** `joins` are further FROM items; `place` is that of rows which a condition tests. */
+/** `joins` are further FROM items; `place` is the alias of rows which a condition tests. */
 export function renderFromWhere(
   node: ReadNode,
   source: JoinSource,
@@ -256,7 +256,8 @@ function isRowCount(value: PlannedValue): boolean {
   return value.kind === "aggregate" && value.function === "count" && value.argument === null;
 }
 
-/** A join shows whether there are rows, except of an aggregate, which returns one for none. */
+/** A join shows whether there are rows, except for an aggregate, which returns a row even if there
+ * are no rows. */
 function isTestable({ hasOutput, node }: Embed): boolean {
   return hasOutput && !node.grouped;
 }

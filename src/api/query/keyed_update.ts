@@ -1,5 +1,5 @@
-/** Renders an update whose body has one object per row. The body is a table of its own, as the
- * update joins it and the checks count its rows. @module */
+/** Renders an update whose body has one object per row. The body is a separate table, as the update
+ * joins it and the checks count its rows. @module */
 import type { MutatePlan } from "../plan/write/mutate_plan.ts";
 import type { WrittenColumn } from "../plan/write/written_column.ts";
 import type { RowKey } from "../plan/write/keyed_update.ts";

@@ -17,7 +17,8 @@ import { raise, raisedDetail } from "../../base/sql/raise.ts";
 export const bodySetting: Sql = literal("svc.body");
 export const sentRows: Sql = ownName("rows");
 export const writtenRows: Sql = ownName("source");
-/** Table of the keys to keep: the number `n` of each row, that of the row around (`p`), and its keys as texts. */
+/** Table of the keys to keep: the number `n` of each row, the number of its parent row (`p`), and
+ * its keys as texts. */
 export const keptKeys: Sql = ownName("keys");
 
 /** The rows that settings keep for each level: all of them, or those that an attempt has inserted. */
@@ -98,9 +99,10 @@ export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
 }
 
 /**
- * Renders `select` of an expression, which fails if a sent row has no key, or `isLost` holds: the keys lack a row
- * that was inserted. `isEmpty` tells sent rows that are equal to none, as the columns by which they are found
- * have NULL. `mayHide` tells whether rows that exist may be hidden; otherwise a trigger has skipped the row.
+ * Renders `select` of an expression, which fails if a sent row has no key, or `isLost` holds: the
+ * keys lack a row that was inserted. `isEmpty` shows sent rows that equal no other row, because a
+ * column of their key is NULL. `mayHide` tells whether rows that exist may be hidden; otherwise a
+ * trigger has skipped the row.
  */
 export function keepIfFound(
   kept: Sql,

@@ -29,7 +29,7 @@ import { patchAssignments, patchSource, patchTests } from "./patch.ts";
 import { hasVersion, renderVersion, versionColumn } from "./row_version.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValues } from "./written_rows.ts";
 
-/** `version` is that which each row has as a column beside its own; null for none. */
+/** `version` is the version that each row has as an additional column, or null. */
 export function renderMutationTables(
   plan: MutatePlan,
   { source, version }: { readonly source: Sql; readonly version: RowVersion | null },
@@ -177,7 +177,7 @@ const lockClauses: Readonly<Record<RowLock, Sql>> = {
   nowait: sql`nowait`,
 };
 
-/** Materialized: a join that scans the rows again would lock others. */
+/** Materialized: a join that scans the rows again would lock other rows. */
 function lockedRows(rows: Sql, lock: RowLock): Sql {
   const picked = ownName("picked");
   return sql`with ${picked} as materialized (${rows} for update ${

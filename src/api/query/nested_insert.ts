@@ -117,7 +117,7 @@ class LevelWriter {
     this.#nested = plan.nested;
   }
 
-  /** Renders the writes of a level. The first one keeps the body for the others. */
+  /** Renders the writes of a level. The first one stores the body for the following ones. */
   levels(number: number, isFirst: boolean): readonly LevelWrite[] {
     const level = this.#nested.levels[number]!;
     const path = level.path.join(".");
@@ -126,7 +126,8 @@ class LevelWriter {
       : [];
     const effect = level.conflict?.resolution;
     if (effect === "find" && (level.isReferred || level.around === null)) {
-      // A statement of its own sees rows that other transactions committed while the one before waited.
+      // A separate statement sees rows that other transactions committed while the previous one
+      // waited.
       const writes = [
         this.#insertMissing(level, number, "inserted"),
         this.#insertMissing(level, number, "repeated"),
@@ -231,14 +232,15 @@ class LevelWriter {
     return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
   }
 
-  /** The repeated one inserts rows that others deleted behind the first, which met them. */
+  /** The repeated insert adds rows that the first one found, and that other transactions then
+   * deleted. */
   #insertMissing(level: InsertLevel, number: number, attempt: "inserted" | "repeated"): Sql {
     const isFirst = attempt === "inserted";
     const table = nameOf(level.relation);
     const missing = ownName("missing");
     const { from, equal } = this.#existing(level);
     const open = isFirst ? emptySql : sql` and ${keptText(number, "repeated")} = '[]'`;
-    // Values that a partial index does not have are equal to those of no row.
+    // Values that a partial index does not contain equal no row.
     const isMissing = level.conflict!.target.predicate === null
       ? sql`not exists (select from ${from} where ${equal})`
       : sql`true`;
@@ -411,7 +413,7 @@ class LevelWriter {
       return sql`${keyValue(levels[level]!, alias, name)} as ${valueColumn(position)}`;
     });
     const names = join(columns.map((_, position) => valueColumn(position)));
-    // One row may stand twice in an array.
+    // An array may contain one row twice.
     const linked = sql`select pg_catalog.min(n) as n, ${names} from (select ${inner}.n, ${
       join(values)
     } from ${levelRows(levels[target]!, target, inner)} join ${

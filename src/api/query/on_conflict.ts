@@ -22,7 +22,8 @@ const setting = literal(updatedRowsSetting);
 const counted =
   sql`pg_catalog.set_config(${setting}, (coalesce(nullif(pg_catalog.current_setting(${setting}, true), ''), '0')::int + 1)::pg_catalog.text, true) <> ''`;
 
-/** Renders ` on conflict …`; empty for no conflict. If counted, the setting counts updated rows. */
+/** Renders ` on conflict …`; empty for no conflict. If counted, the setting contains the number of
+ * updated rows. */
 export function conflictClause(
   conflict: Conflict | null,
   relation: Relation,

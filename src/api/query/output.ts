@@ -11,7 +11,7 @@ export interface Output {
   readonly key: string | null;
   readonly value: Sql;
   readonly aggregate: OutputAggregate | null;
-  /** The expression that rows are grouped by; null for the column's own value. */
+  /** The expression that rows are grouped by; null for the unchanged value. */
   readonly groupBy: Sql | null;
   /** Position of the embed that the column is spread from; null for other columns. */
   readonly embed: number | null;

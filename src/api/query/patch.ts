@@ -109,7 +109,7 @@ function converted(json: Sql, column: PatchedColumn): Sql {
   }(${name} ${type}))`;
 }
 
-/** Returns a JSON value as that of a column; the JSON null is SQL NULL. */
+/** Returns a JSON value as a value of a column's type; the JSON null is SQL NULL. */
 function withoutNull(json: Sql, column: PatchedColumn): Sql {
   const value = sql`nullif(${json}, 'null')`;
   return column.type === "jsonb" ? value : converted(value, column);

@@ -38,7 +38,8 @@ import { type BodyWithMembers, keepResult, renderBody } from "./result_reference
 import { renderTagged, type VersionSource } from "./row_version.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
-/** Positions of the metadata columns in the result row. Those from 4 on belong to kinds of statements. */
+/** Positions of the metadata columns in the result row. Positions from 4 on depend on the kind of
+ * the statement. */
 export const resultColumn = {
   /** Number of rows of the result; NULL if they are sent before it is known. */
   rows: 0,
@@ -54,20 +55,21 @@ export const resultColumn = {
   key: 5,
   /** Writes: number of written rows; NULL when it equals the rows of the result. */
   affected: 6,
-  /** Updates by key: number of the body's first row without key, from 1; NULL without one. */
+  /** Updates by key: number of the body's first row without key, from 1, or NULL. */
   rowWithoutKey: 7,
   missingKeyColumn: 8,
-  /** Updates by key: number of the body's first row whose key an earlier one has; NULL without one. */
+  /** Updates by key: number of the body's first row whose key an earlier one has, or NULL. */
   rowWithRepeatedKey: 9,
   /** Updates by key with `unmatched=fail`: number of the body's rows that match no row. */
   unmatched: 10,
   /** Updates by key with `unmatched=fail`: the keys of some of them, as JSON. */
   unmatchedKeys: 11,
-  /** Reads that may be cut, and those of a page by a cursor: `1` if more rows follow in the order of reading. */
+  /** Reads that may be truncated, and pages by a cursor: `1` if more rows follow in the order of
+   * reading. */
   more: 4,
   /** Reads of a page by a cursor: the cursor of the first row; NULL without rows before the page. */
   firstCursor: 5,
-  /** Reads of a page by a cursor: the cursor of the last row; NULL without rows behind the page. */
+  /** Reads of a page by a cursor: the cursor of the last row; NULL without rows after the page. */
   lastCursor: 6,
 } as const;
 
@@ -86,7 +88,7 @@ export interface ResultOptions {
   readonly format: BodyFormat | null;
   /** Options of EXPLAIN, to return the execution plan; null to return the result. */
   readonly explain: Explain | null;
-  /** How the result gets its tag; null if it has none. A tag is the last column before the body. */
+  /** How the result gets its tag, or null. A tag is the last column before the body. */
   readonly tagging: Tagging | null;
   /** The body, whose objects have further members. Default: none. */
   readonly substitute?: BodyWithMembers;
@@ -229,12 +231,12 @@ function versionedRowOf(format: BodyFormat | null): VersionedRows["row"] {
 }
 
 interface ResultParts {
-  /** Number of rows as text. Default: that of the FROM item. */
+  /** Number of rows as text. Default: the number of rows of the FROM item. */
   readonly rows?: Sql;
   readonly total: Sql;
   /** Keeps the rows for later operations of a batch. Default: they are not kept. */
   readonly kept?: Sql | null;
-  /** Metadata columns behind the settings of the response. Default: none. */
+  /** Metadata columns after the settings of the response. Default: none. */
   readonly metadata?: readonly Sql[];
   readonly body: Sql;
   readonly from: Sql;
@@ -303,7 +305,7 @@ function keptWrites({ kept = [] }: MutatePlan, { keptFor }: ResultOptions): Sql 
   );
 }
 
-/** Renders `with … ` with the tables that rows read; empty for none. */
+/** Renders `with … ` with the tables that rows read, possibly empty. */
 function withTables({ common }: RootRows, others: readonly Sql[] = []): Sql {
   const tables = common === null ? others : [...others, common];
   return tables.length === 0 ? emptySql : sql`with ${join(tables)} `;
@@ -384,7 +386,7 @@ function rowsStatement(
   return { ...statement, framing: framingOf(result.format, result.element) };
 }
 
-/** Plans are those of the form that reads its rows once, and rows that are kept are one value. */
+/** A plan shows the form that reads its rows once, and rows that are kept are one value. */
 function isSentByRow({ explain, keptFor }: ResultOptions): boolean {
   return explain === null && keptFor === undefined;
 }

@@ -70,7 +70,7 @@ interface NodeUse {
   readonly naming: ColumnNaming;
   /** Whether that query sorts or groups by them: `jsonb` can be compared, `json` is made faster. */
   readonly json: JsonUse;
-  /** Default: the columns stand for themselves. */
+  /** Default: the columns need no alias. */
   readonly versioned?: VersionedRows;
 }
 
@@ -198,7 +198,7 @@ function versionedList({ row }: VersionedRows, version: Sql): Sql {
   }
 }
 
-/** Joins a FROM item with the columns of the row, which stands for the row without its version. */
+/** Joins a FROM item with the columns of the row, which replaces the row without its version. */
 function rowJoin(outputs: readonly Output[], versioned: VersionedRows | undefined): Sql {
   if (versioned === undefined) return emptySql;
   return sql` cross join lateral (select ${selectList(outputs, "keys")}) as ${rowColumn}`;
@@ -271,7 +271,7 @@ function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Output
   };
 }
 
-/** Groups by JSON, and shows it as it was made: `jsonb` has its own order of keys. */
+/** Groups by JSON, and shows it as it was made: `jsonb` has another order of keys. */
 function grouped({ outputs, joins }: Outputs): Outputs {
   return {
     outputs: outputs.map((column) => ({

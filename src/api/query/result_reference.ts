@@ -108,7 +108,7 @@ function withMembers(
   members: readonly { readonly name: string; readonly json: Sql }[],
 ): Sql {
   const open = sql`pg_catalog.left(pg_catalog.rtrim(${object}, ${space}), -1)`;
-  // The object has members of its own if more than its brace is left.
+  // The object has members if more than its brace is left.
   const comma = sql`case when pg_catalog.btrim(${open}, ${space}) <> '{' then ',' end`;
   const added = members.map(({ name, json }, index) =>
     sql`${index === 0 ? comma : sql`','`}, ${
@@ -118,7 +118,7 @@ function withMembers(
   return sql`pg_catalog.concat(${open}, ${join(added)}, '}')::pg_catalog.json`;
 }
 
-/** Returns how many rows a result has, if an error is that of a check; null for other errors. */
+/** Returns how many rows a result has, if an error comes from a check; null for other errors. */
 export function rowsOfFailedCheck(error: DatabaseFailure): number | null {
   const [, rows] = /^([0-9]+) rows$/.exec(raisedDetail(error) ?? "") ?? [];
   return rows === undefined ? null : Number(rows);

@@ -6,7 +6,7 @@ import type { ApiRequest } from "../request/api_request.ts";
 import { ident, join, ownName, param, type Sql, sql } from "../../base/sql/fragment.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
 
-/** Column of rows that RETURNING and versioned rows have beside others: the version. */
+/** Additional column of rows that RETURNING and versioned rows have: the version. */
 export const versionColumn = ownName("version");
 export const rowColumn = ownName("row");
 
@@ -40,7 +40,7 @@ export function hasVersion(
   }::pg_catalog.text[])`;
 }
 
-/** Returns the value of the parameter that the tags of a request become; null if it has none. */
+/** Returns the value of the parameter that the tags of a request become, or null. */
 export function tagsParam(
   { action, preconditions: { ifMatch, ifNoneMatch } }: Pick<ApiRequest, "action" | "preconditions">,
 ): string | null {
@@ -56,7 +56,7 @@ export interface UntaggedResult {
   readonly total: Sql;
   /** Keeps the rows for later operations of a batch; null if they are not kept. */
   readonly kept?: Sql | null;
-  /** Renders the metadata columns behind the total. They wait for the column that keeps the rows. */
+  /** Renders the metadata columns after the total. They wait for the column that keeps the rows. */
   readonly metadata: (kept: Sql | null) => readonly Sql[];
   readonly body: Sql;
   /** Version of the only row; NULL for other numbers of rows. */
@@ -80,7 +80,7 @@ const tag = ident("tag");
  * Renders the select of a result with its tag before the body: the version of its row, a hyphen, and the
  * hash of body and total. The body is NULL if the client has it.
  *
- * OFFSET 0 keeps the body from being made twice, and makes PostgreSQL read the settings behind it.
+ * OFFSET 0 keeps the body from being made twice, and makes PostgreSQL read the settings after it.
  */
 export function renderTagged(untagged: UntaggedResult, { unlessTag }: Tagging): Sql {
   const columns = [

@@ -1,4 +1,4 @@
-/** Renders a result whose rows PostgreSQL sends one by one, behind the first ones with the metadata.
+/** Renders a result whose rows PostgreSQL sends one by one, after the first rows with the metadata.
  * A materialized CTE finishes the query before, so its errors precede the body. @module */
 import type { BodyFraming } from "../../database/transaction.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
@@ -53,7 +53,7 @@ export interface RowsResult {
   readonly metadata: readonly Sql[];
   readonly format: RowFormat;
   readonly element: Omit<BodyRows, "single">;
-  /** How a response of at most {@linkcode maxValueRows} gets its tag; null if it has none. */
+  /** How a response of at most {@linkcode maxValueRows} gets its tag, or null. */
   readonly tagging: Tagging | null;
 }
 

@@ -29,8 +29,8 @@ export interface SchemaMetadata {
 
 /**
  * Returns the statement. Its result is one row with one text column, the JSON of {@linkcode
- * SchemaMetadata}; no row if the schema does not exist. With fallbacks, the JSON is an object with those
- * of all the schemas.
+ * SchemaMetadata}; no row if the schema does not exist. With fallbacks, the JSON is an object with
+ * the metadata of all schemas.
  */
 export function schemaMetadataQuery(
   { schema, fallbacks, privileges }: Pick<RootPlan, "schema" | "fallbacks" | "privileges">,
@@ -67,7 +67,8 @@ const relationsWithPrivilege: Sql = sql`
     )
 `;
 
-/** A privilege on one column suffices. `has_any_column_privilege` is true for those on the table. */
+/** A privilege on one column suffices. `has_any_column_privilege` is true for privileges on the
+ * table. */
 const privilegesOfMethods: Sql = sql`pg_catalog.json_build_array(
   c.relname,
   pg_catalog.has_any_column_privilege(c.oid, 'SELECT'),
@@ -86,7 +87,7 @@ const relations: Readonly<Record<Exclude<PrivilegeDetail, "none">, Sql>> = {
   )`,
 };
 
-/** `overloaded` also counts functions that the role may not execute. */
+/** `overloaded` also includes functions that the role may not execute. */
 const functions: Sql = sql`(
   select f.oid, f.proname, f.proargtypes,
     pg_catalog.count(*) over (partition by f.proname) > 1 as overloaded
@@ -101,7 +102,7 @@ const parameterTypes: Sql = sql`(
   from pg_catalog.unnest(p.proargtypes) with ordinality a (type, place)
 )`;
 
-/** For arrays, the visibility of the element type counts. */
+/** For arrays, the visibility of the element type applies. */
 const visibleTypes: Sql = sql`(
   select coalesce(pg_catalog.json_agg(
     pg_catalog.quote_ident(e.nspname) || '.' || pg_catalog.quote_ident(t.typname)

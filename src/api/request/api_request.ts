@@ -34,7 +34,7 @@ export interface ApiRequest {
   /** Raw query string as received, for the targets of `Link`. */
   readonly queryString: string;
   readonly action: Action;
-  /** How the request says that its parameters come in the body. Default: they do not. */
+  /** How the request indicates that its parameters are in the body. Default: they do not. */
   readonly queryForm?: QueryForm;
   readonly schema: string;
   /** The schema was named by a profile header, or several are exposed. */

@@ -4,7 +4,7 @@ import { errors } from "../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import type { RawRequest } from "./raw_request.ts";
 
-/** Bytes of each header line beside name and value: colon, space and line end. */
+/** Bytes of each header line in addition to name and value: colon, space and line end. */
 const headerLineBytes = 4;
 
 /** Returns the error `131` or `132` if the URL or the header exceeds its limit; null otherwise. */

@@ -104,9 +104,9 @@ function queryMode(action: Action): QueryMode {
 }
 
 /**
- * Throws `160` for an embed that is to restrict the rows of a write, and `196` for another parameter that the
- * request does not apply. Where the dialect ignores such parameters, only those of PATCH and DELETE that may be
- * meant to restrict their rows are refused.
+ * Throws `160` for an embed that is to restrict the rows of a write, and `196` for another
+ * parameter that the request does not apply. If the dialect ignores such parameters, PATCH and
+ * DELETE refuse only parameters that may be meant to restrict their rows.
  */
 function checkApplied(
   request: ApiRequest,

@@ -14,7 +14,8 @@ export const noPreconditions: Preconditions = { ifMatch: null, ifNoneMatch: null
 
 const maxTags = 64;
 
-/** Reads the preconditions that an action takes, and ignores others, as those of POST. Throws `159`. */
+/** Reads the preconditions that an action takes, and ignores other ones, for example of POST.
+ * Throws `159`. */
 export function readPreconditions(
   action: Action,
   { headers, received }: Pick<RawRequest, "headers" | "received">,

@@ -1,6 +1,6 @@
 /** Requests whose parameters come in the body: QUERY (RFC 10008), and POST to a path that ends in
- * `/$query`. Each is a GET with the parameters of its URL and then those of its body. A function also
- * takes its arguments as JSON, as it does by POST, but can only read. @module */
+ * `/$query`. Each is a GET with the parameters of its URL, followed by the parameters of its body.
+ * A function also takes its arguments as JSON, as it does by POST, but can only read. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { canonicalText, parseMediaType } from "../../base/http/media_type.ts";
 import { RawDecoder } from "./body/decoders.ts";
@@ -40,7 +40,7 @@ export function readQueryTarget(
 
 const querySegment = "$query";
 
-/** Returns the path before `/$query`; null for others, and for `/$query` and `/rpc/$query`. */
+/** Returns the path before `/$query`; null otherwise, and for `/$query` and `/rpc/$query`. */
 export function pathBeforeQuery(path: string): string | null {
   const end = path.lastIndexOf("/");
   const last = path.slice(end + 1);
@@ -54,16 +54,17 @@ function isRoutinePath(path: string): boolean {
   return second > 0 && percentDecode(path.slice(1, second), "replace") === "rpc";
 }
 
-/** Returns the GET that a query request stands for, without its body; other requests unchanged. */
+/** Returns the GET that is equivalent to a query request, without its body; other requests
+ * unchanged. */
 export function asRead(pieces: RawRequest, config: QueryRequestConfig): RawRequest {
   const target = readQueryTarget(pieces, config);
   return target === null ? pieces : { ...pieces, method: "GET", path: target.path };
 }
 
 /**
- * Returns the request that a query request stands for, without the parameters of its body: a GET, or QUERY
- * for a function with JSON arguments. Throws `101` and `117` for other methods than POST on `/$query`, and
- * `107` for another content type.
+ * Returns the request that is equivalent to a query request, without the parameters of its body: a
+ * GET, or QUERY for a function with JSON arguments. Throws `101` and `117` for other methods than
+ * POST on `/$query`, and `107` for another content type.
  */
 export function requestInQuery(pieces: RawRequest, target: QueryTarget): RawRequest {
   const { method, path, headers } = pieces;

@@ -2,7 +2,7 @@
 import { parseCookies } from "../../base/http/cookie.ts";
 import { textOf } from "./body/utf8.ts";
 
-/** How a request says that its parameters come in the body: by its method, or by its path. */
+/** How a request indicates that its parameters are in the body: by its method, or by its path. */
 export type QueryForm = "method" | "path";
 
 /** The request as received, the input of parsing. */
@@ -20,7 +20,7 @@ export interface RawRequest extends HeaderRecords {
   };
 }
 
-/** Takes a request apart. `path` replaces that of the URL, unless it is undefined. */
+/** Takes a request apart. `path` replaces the path of the URL, unless it is undefined. */
 export function readRawRequest(request: Request, path?: string): RawRequest {
   const url = splitUrl(request.url);
   return {

@@ -31,9 +31,10 @@ const minBytes = 1024;
  * Returns the reply in a coding that the client accepts, or as it is. Adds `Vary: Accept-Encoding` to every
  * reply that another request may receive compressed.
  *
- * Errors, responses to HEAD, bodies of known length below the minimum, and types that rarely shrink stay
- * uncompressed. So do replies to requests that a page of another origin may have made with cookies: their
- * length would tell that page about secrets beside text of its own (BREACH, Gluck, Harris and Prado, 2013).
+ * Errors, responses to HEAD, bodies of known length below the minimum, and types that rarely shrink
+ * stay uncompressed. So do replies to requests that a page of another origin may have made with
+ * cookies: their length would reveal secrets next to text of that page (BREACH, Gluck, Harris and
+ * Prado, 2013).
  */
 export function compressReply(reply: Reply, context: CompressionContext): Reply {
   if (!mayBeCompressed(reply)) return reply;
@@ -68,7 +69,7 @@ function valueOf(name: string, headers: HeaderList): string | null {
   return null;
 }
 
-/** Returns headers whose tag is that of the representation which the client has. */
+/** Returns headers with the tag of the client's representation. */
 function namedTags(headers: HeaderList, ifNoneMatch: string): HeaderList {
   return headers.map(([name, value]) =>
     [name, name.toLowerCase() === "etag" ? namedTag(value, ifNoneMatch) : value] as const

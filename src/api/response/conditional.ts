@@ -5,7 +5,7 @@ import { matchesStrongly, matchesWeakly, readTag } from "../../base/http/etag.ts
 import type { Preconditions } from "../request/preconditions.ts";
 import type { Reply } from "./reply.ts";
 
-/** Headers that describe a body, or how it was made. A 304 has none of them. */
+/** Headers that describe a body, or how it was made. A 304 omits them. */
 const ofBody: ReadonlySet<string> = new Set([
   "content-encoding",
   "content-length",

@@ -7,7 +7,7 @@ import { type Schedule, schedule as defaultSchedule } from "../../base/lib/timer
 export interface BodyEncoder {
   /** Encodes a short body at once. */
   readonly encode: (bytes: Uint8Array) => Uint8Array;
-  /** Bytes wait for others for 50 ms at most. Returns null if too many streams are open. */
+  /** Bytes wait for more bytes for 50 ms at most. Returns null if too many streams are open. */
   readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array> | null;
 }
 
@@ -20,7 +20,7 @@ const chunkBytes = 64 * 1024;
 const maxOpenStreams = 100;
 
 export interface EncoderOptions {
-  /** Null for a runtime without it. Default: that of the runtime. */
+  /** Null for a runtime without it. Default: the value of the runtime. */
   readonly zlib?: BuiltinModule<"node:zlib"> | null;
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
@@ -124,7 +124,7 @@ function encodedByZlib(
   }, { highWaterMark: 0 });
 }
 
-/** Writes the pieces of a source. Flushes while the source pauses. */
+/** Writes the chunks of a source. Flushes while the source pauses. */
 async function feed(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { transform, flushKind, schedule, onClose }: StreamEncoder,
@@ -149,7 +149,7 @@ async function feed(
     if (isClosed) return;
     if (done) return void transform.end();
     isFlushed = false;
-    // The source may free the piece at the next read, and the encoder reads it later.
+    // The source may free the chunk at the next read, and the encoder reads it later.
     if (transform.write(value.slice())) continue;
     await new Promise<void>((resolve) => proceed = resolve);
   }

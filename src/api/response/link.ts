@@ -22,7 +22,7 @@ type Links = readonly (readonly [relation: string, params: readonly ReplacedPara
 /** Proxies and clients limit the length of a line. */
 const maxLength = 4096;
 
-/** Returns `Link` with references to other pages; empty for none. */
+/** Returns `Link` with references to other pages, possibly empty. */
 export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode): HeaderList {
   const cursor = page.root.cursor?.page ?? null;
   if (hasPositionInBody(request, cursor)) return [];
@@ -43,7 +43,8 @@ export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode):
 
 const noLinks: Links = [];
 
-/** Joins links. Without the room for all, those to the ends are left out: a walk needs the others. */
+/** Joins links. If there is no room for all links, the links to the ends are left out: a client
+ * that follows pages needs the other ones. */
 function fittingHeader(
   links: readonly { readonly isEnd: boolean; readonly text: string }[],
 ): string {

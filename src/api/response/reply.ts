@@ -47,7 +47,7 @@ export interface ResultMetadata {
   readonly total: number | null;
   readonly responseHeaders: string | null;
   readonly responseStatus: string | null;
-  /** Entity tag without its quotes; null for none. */
+  /** Entity tag without its quotes, or null. */
   readonly tag: string | null;
   /** Of a write: number of written rows; the representation may show fewer. */
   readonly affected: number;
@@ -85,7 +85,7 @@ export interface Success {
   readonly representation: Representation | null;
 }
 
-/** Makes a successful reply. `response.status` and `response.headers` override its own values. */
+/** Makes a successful reply. `response.status` and `response.headers` override its values. */
 export function successReply(
   request: ApiRequest,
   metadata: ResultMetadata,

@@ -72,7 +72,8 @@ function functionPath({ pieces, cache }: AdviceContext): string | null {
   return `Write /rpc/${pathSegment(name)}?${pieces.query}`;
 }
 
-/** Corrects `select`, `order`, `or` and `and` that cannot be parsed, and filters like those of SQL. */
+/** Corrects `select`, `order`, `or` and `and` that cannot be parsed, and filters in the syntax of
+ * SQL. */
 function clauseCorrection(context: AdviceContext): string | null {
   for (const { name, value } of paramsOf(context.pieces.query)) {
     const corrected = name === "order"
@@ -149,7 +150,7 @@ function sqlFilter(name: string, value: string): string | null {
   return word === undefined ? null : `${name}=${word}.${rest}`;
 }
 
-/** Parameters of other interfaces by their names, and the clause that stands for them. */
+/** Parameters of other interfaces by their names, and the equivalent clause. */
 const otherClauses: readonly (readonly [names: string[], clause: (value: string) => string])[] = [
   [["sort", "sort_by", "orderby", "order_by"], (value) => `order=${correctedOrder(value)}`],
   [["fields"], (value) => `select=${value}`],

@@ -73,7 +73,8 @@ export function respondToRead(
   return plan.read.showsSnapshot ? { ...ranged, snapshot: reply.columns.at(-1)! } : ranged;
 }
 
-/** Returns the headers of a page: its range, which a cursor does not tell, and links to others. */
+/** Returns the headers of a page: its range, which a cursor does not reveal, and links to other
+ * pages. */
 function pageHeaders(
   request: ApiRequest,
   plan: ReadPlanOf | CallPlanOf,
@@ -114,7 +115,7 @@ export function respondToCall(
 ): Reply {
   const { returns } = plan.call.routine;
   const columns = readResultMetadata(reply.columns, plan.tagging !== null);
-  // A single value or row counts as one row, even if a filter or an offset removes it.
+  // A single value or row is one row, even if a filter or an offset removes it.
   const metadata = returns.set ? columns : { ...columns, rows: 1 };
   const counted = totalOf(plan, metadata, null);
   const { total, countHeader } = boundedTotal(counted, request.preferences);

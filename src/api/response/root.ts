@@ -67,8 +67,8 @@ function documentOf(
 }
 
 /**
- * Returns the metadata that requests of a schema with fallbacks meet, as JSON: each name has that of
- * the schema that serves it. `text` is the JSON of the metadata by schema.
+ * Returns the metadata that requests of a schema with fallbacks meet, as JSON: each name has the
+ * description of the schema that serves it. `text` is the JSON of the metadata by schema.
  */
 export function servedMetadata(text: string, schema: string, cache: SchemaCache): string {
   const bySchema: Readonly<Record<string, SchemaMetadata>> = JSON.parse(text);

@@ -26,7 +26,7 @@ export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 /** References from and to the operations of a batch. */
 export type QueryReferences = Pick<ResultOptions, "keptFor" | "substitute">;
 
-/** The message Bind counts parameters in 16 bits. */
+/** The message Bind has a 16-bit number of parameters. */
 const maxParams = 65_535;
 
 /** Returns the SQL of a plan. Throws `177` for more parameters than PostgreSQL accepts. */
@@ -68,14 +68,14 @@ export function relationOf(plan: DataPlan): Relation | null {
   }
 }
 
-/** Returns the versions of rows that a plan reads; null for none. */
+/** Returns the versions of rows that a plan reads, or null. */
 export function rowVersionIn({ tagging, ...plan }: DataPlan): RowVersion | null {
   if (tagging !== null && tagging.version !== null) return tagging.version;
   const precondition = plan.kind === "mutate" ? plan.mutate.precondition : undefined;
   return precondition?.kind === "version" ? precondition.version : null;
 }
 
-/** Returns the plan without the versions of rows; null if it has none. */
+/** Returns the plan without the versions of rows, or null. */
 function withoutVersions(plan: DataPlan): DataPlan | null {
   if (rowVersionIn(plan) === null) return null;
   const tagging = plan.tagging === null ? null : { ...plan.tagging, version: null };
@@ -118,7 +118,7 @@ export function accessOf(plan: DataPlan): AccessMode {
   }
 }
 
-/** Returns the isolation level: that of the function, of the role, or `read committed`. */
+/** Returns the isolation level: the level of the function, of the role, or `read committed`. */
 export function isolationOf(
   plan: DataPlan | RootPlan,
   defaults: RoleDefaults | undefined,
@@ -127,7 +127,7 @@ export function isolationOf(
   return ofFunction ?? defaults?.isolation ?? "read committed";
 }
 
-/** Whether the response contains the execution plan in place of the rows. */
+/** Whether the response contains the execution plan instead of the rows. */
 export function isExplained({ representation }: DataPlan): boolean {
   return representation.explain !== null;
 }

@@ -7,7 +7,7 @@ import type { DatabaseError } from "../../base/errors/service_error.ts";
 import { compile, ident, param, type Sql, sql } from "../../base/sql/fragment.ts";
 import { raise, raisedDetail } from "../../base/sql/raise.ts";
 
-/** A key, and the request that it stands for. */
+/** A key, and the request that it identifies. */
 export interface RequestKey {
   readonly table: TableName;
   readonly text: string;
@@ -109,7 +109,8 @@ function statement(fragment: Sql): Statement {
 /** A transaction was rolled back because its key is in the table. */
 export class KeyTakenError extends Error {}
 
-/** Returns the error of a statement of the key, or of the one that keeps the answer; null for others. */
+/** Returns the error of a statement of the key, or of the one that keeps the answer; null
+ * otherwise. */
 export function keyError(
   { failure }: DatabaseError,
   role: StatementRole | undefined,

@@ -52,7 +52,7 @@ export type TransactionConfig =
 /** The role of a transaction, and its settings in the database. */
 export interface TransactionOwner {
   readonly identity: Identity;
-  /** Undefined where the role has no settings of its own. */
+  /** Undefined if the role has no settings. */
   readonly defaults: RoleDefaults | undefined;
   /** Whether the login role sets `statement_timeout`. */
   readonly loginSetsTimeout: boolean;

@@ -7,8 +7,9 @@ import { compile, literal, sql } from "../../base/sql/fragment.ts";
 import { raise, raisedDetail } from "../../base/sql/raise.ts";
 
 /**
- * Returns the setting that a failure of the check is about. Null for other failures, such as a cancelled
- * statement. Class 22 stands for a text that is not JSON, class 54 for JSON that is nested too deep.
+ * Returns the setting that a failure of the check is about. Null for other failures, such as a
+ * cancelled statement. Class 22 means a text that is not JSON, class 54 JSON that is nested too
+ * deep.
  */
 export function invalidResponseGuc(
   failure: Pick<DatabaseFailure, "message" | "sqlstate">,

@@ -90,7 +90,7 @@ function keyCheck(plan: DataPlan): readonly ResultCheck[] {
   return checks;
 }
 
-/** The number in a column, NULL for none, must be 0. */
+/** The number in a column must be 0 or NULL. */
 function none(column: number): ColumnBounds {
   return { columns: [column], min: 0, max: 0 };
 }

@@ -75,7 +75,7 @@ export interface ReferenceCheck {
   readonly source: string;
 }
 
-/** A planned request: a plain one, or one of a batch. */
+/** A planned request: the only operation, or one of a batch. */
 export interface RequestOperation {
   readonly request: ApiRequest;
   readonly planned: PlannedQuery;
@@ -84,9 +84,9 @@ export interface RequestOperation {
   readonly referenceChecks: readonly ReferenceCheck[];
 }
 
-/** Data of a batch beside its operations. */
+/** Data of a batch, except its operations. */
 export interface BatchHead {
-  /** The batch as the function before it sees it. */
+  /** The batch as `db-pre-request` sees it. */
   readonly request: DescribedRequest;
   /** Null leaves it to the role and the functions. */
   readonly isolation: IsolationLevel | null;
@@ -103,7 +103,7 @@ export interface RequestWork {
   readonly key: RequestKey | null;
 }
 
-/** A body in pieces, which are a parameter of the main statement one after the other. */
+/** A body in chunks. Each is a parameter of one execution of the main statement. */
 export interface DividedParam {
   /** The parameter's value in the query. */
   readonly placeholder: ParamValue;
@@ -118,7 +118,7 @@ export interface RequestScript {
   readonly costLimits: readonly CostLimit[];
   /** The checks of each operation's result. */
   readonly checks: readonly (readonly ResultCheck[])[];
-  /** Null unless the body is in pieces. */
+  /** Null unless the body is divided. */
   readonly divided: DividedParam | null;
 }
 
@@ -182,7 +182,7 @@ function compiledOf(
   return compiled;
 }
 
-/** Returns the body of a plain request in pieces; null for a whole body. */
+/** Returns the body of a plain request in chunks; null for a whole body. */
 function dividedOf({ payload, batch }: RequestWork): DividedParam | null {
   if (batch !== null || payload?.kind !== "json" || payload.pieces === undefined) return null;
   return { placeholder: payload.text, pieces: payload.pieces };
@@ -254,7 +254,7 @@ export function plannedEnd(
 
 /**
  * Returns the highest cost of a plan's statement; null for no limit. The planner knows the cost of
- * relations, and takes that of functions for constant.
+ * relations, and assumes a constant cost of functions.
  */
 function maxCostOf(
   plan: DataPlan,
@@ -304,7 +304,7 @@ interface ScriptForm {
 class ScriptBuilder {
   readonly statements: Statement[] = [];
   readonly costLimits: CostLimit[] = [];
-  /** That of the first settings. */
+  /** The position of the first settings. */
   planContext: string | null = null;
   readonly #work: RequestWork;
   readonly #form: ScriptForm;
@@ -320,7 +320,7 @@ class ScriptBuilder {
     this.statements.push(statement);
   }
 
-  /** Adds the settings of a batch, the function before it, and its key. */
+  /** Adds the settings of a batch, `db-pre-request`, and its key. */
   addHead({ request }: BatchHead): void {
     const { owner, config } = this.#form;
     const { key } = this.#work;

@@ -35,7 +35,7 @@ export function statementError(
   }
 }
 
-/** Returns the place of a statement among those of its role and operation. */
+/** Returns the position of a statement among the statements of its role and operation. */
 function ordinalOf(statement: Statement, statements: readonly Statement[]): number {
   const { role, operation } = statement;
   return statements.filter((each) => each.role === role && each.operation === operation)
@@ -92,7 +92,7 @@ function patchError(error: DatabaseError): Error {
   return errors.patchDoesNotApply(`Operation ${number} finds no target, or its test fails`);
 }
 
-/** Returns the planner's number of rows, from its plan as JSON; null without one. */
+/** Returns the planner's number of rows, from its plan as JSON, or null. */
 export function estimateOf(
   { rows }: Pick<TransactionResult, "rows">,
   script: RequestScript,

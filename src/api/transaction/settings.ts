@@ -20,13 +20,13 @@ export interface TransactionSettings {
   /** Result of {@linkcode searchPathOf}. */
   readonly searchPath: string;
   readonly role: string;
-  /** Names of settings that get their defaults, before those of the role. */
+  /** Names of settings that get their defaults, before the settings of the role. */
   readonly restored: readonly string[];
   /** Settings of the role, applied before the role is set. */
   readonly roleSettings: readonly Setting[];
   /**
-   * `statement_timeout` in ms, unless that of the connection is stricter; 0 for that of the connection.
-   * Null leaves it as it is.
+   * `statement_timeout` in ms, unless the connection's is stricter; 0 for the connection's. Null
+   * leaves it as it is.
    */
   readonly timeoutMs: number | null;
   /** JSON text. */
@@ -44,7 +44,7 @@ export interface TransactionSettings {
   /** Position and number of operations: `1/3`. Null does not set `request.batch`. */
   readonly batchPosition: string | null;
   readonly timezone: string | null;
-  /** Settings that override those of the role: those of the called function, and `app.settings.*`. */
+  /** Settings that override the role's: settings of the called function, and `app.settings.*`. */
   readonly overrides: readonly Setting[];
 }
 
@@ -55,14 +55,15 @@ export interface TransactionSettings {
 export type SettingsForm = "block" | AccessMode;
 
 /**
- * Returns the text of `search_path`: a schema, then the others in order. PostgreSQL looks in `pg_temp` first
- * for types and relations unless it is named.
+ * Returns the text of `search_path`: a schema, then further schemas in order. PostgreSQL looks in
+ * `pg_temp` first for types and relations unless it is named.
  */
 export function searchPathOf(schema: string, others: readonly string[]): string {
   return [...[schema, ...others].map(quoteIdent), "pg_temp"].join(", ");
 }
 
-/** Returns the context that the statements behind the settings are planned in: `Transaction.planContext`. */
+/** Returns the context in which the statements after the settings are planned:
+ * `Transaction.planContext`. */
 export function planContextOf(
   { searchPath, role }: Pick<TransactionSettings, "searchPath" | "role">,
 ): string {
@@ -117,8 +118,8 @@ function setting(name: string, value: Sql): Sql {
 const connectionTimeout = sql`pg_catalog.current_setting('statement_timeout')`;
 
 /**
- * Restores the timeout of the connection, which a function may have changed, and sets another one if
- * `timeoutMs` is not 0 and stricter. PostgreSQL takes a timeout of 0 for none.
+ * Restores the timeout of the connection, which a function may have changed, and sets another one
+ * if `timeoutMs` is not 0 and stricter. For PostgreSQL, 0 means no timeout.
  */
 function timeout(timeoutMs: number): readonly Sql[] {
   const restored = setting("statement_timeout", sql`null`);
@@ -141,7 +142,7 @@ function named(settings: readonly Setting[]): readonly Sql[] {
   return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
 }
 
-/** The parts of {@linkcode TransactionSettings} that tell a request from others. */
+/** The parts of {@linkcode TransactionSettings} that distinguish a request from other requests. */
 type Identifiers = Pick<TransactionSettings, "applicationName" | "batchPosition" | "requestId">;
 
 function identifierSettings(
@@ -174,7 +175,7 @@ function requestParams(settings: TransactionSettings): readonly string[] {
   return [claims, method, path, JSON.stringify(headers), JSON.stringify(cookies)];
 }
 
-/** Removes values that a function left on the connection; NULL stands for the connection's default. */
+/** Removes values that a function left on the connection; NULL means the connection's default. */
 const resets = [
   ...["response.headers", "response.status"].map((name) => setting(name, sql`''`)),
   setting("timezone", sql`null`),
@@ -214,7 +215,7 @@ function plainStatement(settings: TransactionSettings, form: SettingsForm): Stat
 /** Timeouts whose statements have different texts: see `TransactionSettings.timeoutMs`. */
 const timeoutKinds: readonly (number | null)[] = [null, 0, 1];
 
-/** Returns the position of a text among those of its form. */
+/** Returns the position of a text among the texts of its form. */
 function plainKey(
   { requestId, applicationName, batchPosition, timeoutMs }: TransactionSettings,
 ): number {
@@ -246,7 +247,7 @@ function renderSettings(settings: readonly Sql[]): Sql {
   return sql`select where (${join(settings, sql` operator(pg_catalog.||) `)}) is null`;
 }
 
-/** Lists all settings in order. The parameters are those of {@linkcode plainParams}. */
+/** Lists all settings in order. The parameters come from {@linkcode plainParams}. */
 function columns(
   form: SettingsForm,
   [searchPath, role, ...request]: readonly ParamValue[],

@@ -58,7 +58,7 @@ export async function parseBatchDocument(
   if (outline.kind !== "object") throw malformed([], "expected a JSON object");
   let isolation: IsolationLevel | null = null;
   let operations: readonly BatchOperation[] | null = null;
-  // Of members with one name the last one counts.
+  // Of members with one name the last one applies.
   for (const name of outline.members()) {
     if (name === "isolation") isolation = readIsolation(outline.string());
     else if (name === "requests") operations = await readOperations(outline, maxOperations);
@@ -92,7 +92,7 @@ async function readOperations(
 
 const encoder = new TextEncoder();
 
-/** Returns the texts of an object's members. Of members with one name the last one counts. */
+/** Returns the texts of an object's members. Of members with one name the last one applies. */
 function readMembers<const Name extends string>(
   text: Uint8Array,
   path: Path,
@@ -111,7 +111,7 @@ function readMembers<const Name extends string>(
   return members;
 }
 
-/** Returns a string; null for other values, undefined without one. */
+/** Returns a string; null for other values, undefined if it is absent. */
 function stringOf(text: Uint8Array | undefined): string | null | undefined {
   return text === undefined ? undefined : new JsonOutline(text).string();
 }
@@ -141,7 +141,7 @@ function listed(words: readonly string[]): string {
 const operationMembers = ["id", "method", "url", "headers", "body", "refs"] as const;
 const methods = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"];
 
-/** `ids` are those of the operations before. */
+/** `ids` are the names of earlier operations. */
 function readOperation(
   text: Uint8Array,
   index: number,
@@ -218,7 +218,8 @@ function readHeaders(
   return Object.fromEntries(headers);
 }
 
-/** Yields the members of an object of strings; null stands for another value. Throws `140` for more than `max`. */
+/** Yields the members of an object of strings; null means another value. Throws `140` for more than
+ * `max`. */
 function* entriesOf(
   object: Uint8Array,
   path: Path,

@@ -1,5 +1,5 @@
-/** Reads the head of a request that is a batch, and makes the heads of its operations: those of the requests
- * that they would be alone. @module */
+/** Reads the head of a request that is a batch, and makes the heads of its operations: the heads of
+ * equivalent single requests. @module */
 import type { Config } from "../../../state/config/options.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
 import { parseAccept } from "../../../base/http/accept.ts";
@@ -10,7 +10,7 @@ import type { RawRequest } from "../../request/raw_request.ts";
 import type { DescribedRequest } from "../../transaction/preamble.ts";
 import type { BatchOperation } from "./batch_document.ts";
 
-/** Whether a request is a batch. With a function for `/`, only the media type of batches says so. */
+/** Whether a request is a batch. With a function for `/`, only the media type of batches does. */
 export function isBatch(
   { method, path, headers }: RawRequest,
   { batchMaxOperations, dbRootSpec }: Pick<Config, "batchMaxOperations" | "dbRootSpec">,
@@ -34,7 +34,7 @@ export function describedBatch(
   return { method, path, headers, cookies, schema, preferences };
 }
 
-/** Throws `107` for other media types than those of a batch, and `122`. */
+/** Throws `107` for media types other than a batch's, and `122`. */
 export function checkBatchHead({ headers }: RawRequest, { preferences }: DescribedRequest): void {
   const media = mediaOf(headers);
   if (media.kind !== "batch" && media.kind !== "json") {
@@ -83,7 +83,8 @@ export function inheritedHeaders(
 }
 
 /**
- * Returns the request of an operation. It has inherited headers under its own. Throws `122` for a preference of the transaction if the handling is strict.
+ * Returns the request of an operation. Its headers override the headers of the batch. Throws `122`
+ * for a preference of the transaction if the handling is strict.
  */
 export function operationRequest(
   { method, url, headers }: Pick<BatchOperation, "method" | "url" | "headers">,
@@ -112,7 +113,7 @@ function visible(text: string): string {
   return text.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** Returns the header of an operation, whose `handling` comes before that of the batch; null for none. */
+/** Returns the header of an operation, whose `handling` precedes the batch's, or null. */
 function operationPreferences(own: string | undefined, ofBatch: string | undefined): string | null {
   const tokens = tokensOf(own);
   const kept = tokens.filter((token) => !preferencesOfTransaction.test(token));

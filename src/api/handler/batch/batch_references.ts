@@ -27,7 +27,7 @@ export class BatchReferences {
     });
   }
 
-  /** Returns the references from and to an operation; null without any. Throws `142`. */
+  /** Returns the references from and to an operation, or null. Throws `142`. */
   of(
     index: number,
     context: Pick<ReferenceContext, "cache" | "earlier">,
@@ -73,7 +73,8 @@ export interface BatchReference {
   readonly value: ResultValue;
 }
 
-/** Reads the references of an operation. `ids` are those of earlier operations. Throws `142`. */
+/** Reads the references of an operation. `ids` are the names of earlier operations. Throws
+ * `142`. */
 function readReferences(
   { refs }: Pick<BatchOperation, "refs">,
   ids: ReadonlyMap<string, number>,

@@ -21,7 +21,7 @@ export interface OperationReply {
   readonly isJson: boolean;
 }
 
-/** Parts of a batch's reply beside those of its operations. */
+/** Parts of a batch's reply, except the replies of its operations. */
 export interface BatchReplyOptions {
   readonly preferences: Preferences;
   /** Whether `Prefer: tx=` may choose how the transaction ends. */
@@ -74,7 +74,7 @@ function batchReplyBody(replies: readonly OperationReply[]): Uint8Array {
 
 const utf8 = new TextEncoder();
 
-/** Headers of a message of its own. An entry has neither a length nor a cache. */
+/** Headers that only a whole message has. An entry has neither a length nor a cache. */
 const headersOfMessages: ReadonlySet<string> = new Set(["content-length", "vary"]);
 
 /** Returns the headers as an object; those that repeat have an array of values. */
@@ -103,7 +103,7 @@ function bodyOf({ content }: Reply): Uint8Array | null {
   return content === null || content.length === 0 ? null : content;
 }
 
-/** Whether user-defined code made JSON, of a type that says so. */
+/** Whether user-defined code made JSON, according to the type. */
 function isValidJson(reply: Reply, body: Uint8Array): boolean {
   if (!/^application\/(?:[^;]*\+)?json(?:;|$)/i.test(contentType(reply))) return false;
   try {

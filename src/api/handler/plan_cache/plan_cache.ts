@@ -60,7 +60,7 @@ interface Bindings {
   readonly tags: string | null;
 }
 
-/** The cached plan of a shape. It identifies the batches of the shape for the pool. */
+/** The cached plan of a shape. It identifies the transactions of the shape for the pool. */
 interface CachedPlan extends ScriptKind {
   readonly request: ApiRequest;
   readonly plan: DataPlan;
@@ -99,7 +99,7 @@ export class PlanCache {
     return config === basis.config && cache === basis.cache && roles === basis.roles;
   }
 
-  /** Returns how the body of a request is read; null where it has none, undefined where unknown. */
+  /** Returns how the body of a request is read; null if there is none, undefined if unknown. */
   bodyReader({ key, hasBody }: QueryShape): PayloadReader | null | undefined {
     return hasBody ? this.#readers.get(key) : null;
   }

@@ -12,7 +12,7 @@ import {
 import type { Payload } from "../../request/body/body_decoder.ts";
 
 export interface QueryShape {
-  /** Identifies the shape: equal for all its requests, and for no others. */
+  /** Identifies the shape: equal for all its requests, and different for other shapes. */
   readonly key: string;
   readonly values: readonly string[];
   /** Index of the root's offset among the values; -1 if it has no slot. */

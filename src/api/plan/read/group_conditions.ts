@@ -25,7 +25,7 @@ function keyedItem({ field, operand }: Filter, names: LevelNames): KeyedItem | u
 export interface GroupScope {
   readonly scope: FieldScope;
   readonly fields: readonly FieldItem[];
-  /** Columns that `*` does not stand for. */
+  /** Columns that `*` does not include. */
   readonly leftOut: readonly LeftOutColumn[];
   /** Conditions on the rows that a named aggregate takes. */
   readonly filterOf: (key: string) => readonly Condition[];

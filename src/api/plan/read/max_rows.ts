@@ -20,7 +20,8 @@ export function cutOf(
   return isOne && maxRows > 0 ? null : maxRows;
 }
 
-/** Whether the rows of a key are several: those of child tables, or one for each row of an embed. */
+/** Whether the rows of a key are several: the rows of child tables, or one for each row of an
+ * embed. */
 function hasRepeats({ root, relation }: ReadRoot): boolean {
   return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
 }

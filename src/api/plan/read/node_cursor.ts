@@ -20,13 +20,13 @@ export interface CursorPlace {
   readonly source: readonly string[];
   /** True if the constraints of the relation need not hold for the rows: a function returns them. */
   readonly isSupplied: boolean;
-  /** True if the root begins behind other rows by their number. */
+  /** True if the root skips a number of rows. */
   readonly hasOffset: boolean;
 }
 
 type UnpagedNode = Pick<ReadNode, "order" | "distinct" | "grouped">;
 
-/** Throws `171` for what a cursor cannot stand beside. */
+/** Throws `171` for parts that a cursor excludes. */
 function checkCursor(
   { after, before }: ResolvedNode,
   { order, distinct, grouped }: UnpagedNode,
@@ -36,7 +36,7 @@ function checkCursor(
   if (grouped) throw errors.cursorConflict("aggregates");
   if (distinct !== null) throw errors.cursorConflict("'distinct'");
   if (hasOffset) throw errors.cursorConflict("an offset");
-  // Approximate indexes find few of the rows behind a distance.
+  // Approximate indexes find few of the rows beyond a distance.
   if (order.some((term) => term.kind === "value" && isDistance(term.value))) {
     throw errors.cursorConflict("a distance order");
   }

@@ -73,7 +73,8 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const hasColumns = node.fields.length > 0 || embeds.some(({ hasOutput }) => hasOutput);
   const distinct = hasColumns ? planDistinct(node, scope, { grouped }) : null;
   const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
-  // Citus joins the embeds of rows on the servers that have them, but not those of a subquery with a limit.
+  // Citus joins the embeds of rows on the servers that have them, but not the embeds of a subquery
+  // with a limit.
   const isPushed = context.cache.data.isDistributed === true &&
     !embeds.some(({ mayRepeat }) => mayRepeat);
   const picksRows = !joined && !grouped && distinct === null && !isPushed &&

@@ -15,7 +15,7 @@ import type { PathStep } from "../../request/url/value_types.ts";
 
 export interface RowType {
   readonly type: QualifiedName;
-  /** Columns to build the row from; null when the node's own row has the type. */
+  /** Columns to build the row from; null when the node's row has the type. */
   readonly columns: readonly string[] | null;
 }
 
@@ -201,7 +201,7 @@ export type EmbedJoin =
   | { readonly kind: "function"; readonly function: QualifiedName; readonly parentRow: RowType };
 
 /**
- * The output of an embed in its parent: an `object` or an `array` under its key, or columns beside
+ * The output of an embed in its parent: an `object` or an `array` under its key, or columns next to
  * the parent's. Of a to-one `spread` these are the columns themselves; `arrays` aggregates each
  * column over all rows.
  */
@@ -246,7 +246,7 @@ export interface ReadNode {
   readonly items: readonly ReadItem[];
   readonly conditions: readonly Condition[];
   readonly having: readonly Condition[];
-  /** Values of which equal rows appear once; `all` stands for whole rows, null for no condition. */
+  /** Values of which equal rows appear once; `all` means whole rows, null no condition. */
   readonly distinct: readonly PlannedValue[] | "all" | null;
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];

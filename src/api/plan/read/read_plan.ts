@@ -50,7 +50,7 @@ export function valueRules({ texts }: QueryParams, config: ReadConfig): ValueRul
 type ReadSource =
   | { readonly kind: "relation"; readonly relation: Relation }
   | {
-    /** A FROM item that the renderer receives beside the plan. */
+    /** A FROM item that the renderer receives in addition to the plan. */
     readonly kind: "rows";
     readonly alias: string;
     /** The relation whose row type the rows have; null when unknown. */

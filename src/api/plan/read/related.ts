@@ -137,7 +137,7 @@ export function planRelatedValue(
   return { kind: "related", embed, value: planned };
 }
 
-/** Returns an embed and its own level. Throws `160` on a write, and `108` if there is no such embed. */
+/** Returns an embed and its level. Throws `160` on a write, and `108` if there is no such embed. */
 function enter(
   name: string,
   { node, scope, reads }: EmbedScope,

@@ -16,9 +16,9 @@ import type { Condition, ReadItem } from "./read_node.ts";
 import { planValue } from "../values/values.ts";
 
 export interface SelectListOptions {
-  /** The columns to list in place of `*`; null to leave `*` to PostgreSQL. */
+  /** The columns to list instead of `*`; null to leave `*` to PostgreSQL. */
   readonly columns: readonly string[] | null;
-  /** The columns that `**` is restricted to; null for those of `*`. */
+  /** The columns that `**` is restricted to; null for the columns of `*`. */
   readonly selectable?: ReadonlySet<string> | null;
   readonly filters?: AggregateFilters;
 }

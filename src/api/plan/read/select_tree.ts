@@ -31,7 +31,7 @@ export interface SelectNode {
   readonly having: readonly LogicGroup[];
   /** Conditions on the rows that an aggregate takes, by the aggregate's alias. */
   readonly aggregateFilters: ReadonlyMap<string, readonly LogicTree[]>;
-  /** Fields or keys of which equal rows appear once; `all` stands for whole rows. */
+  /** Fields or keys of which equal rows appear once; `all` means whole rows. */
   readonly distinct: readonly Field[] | "all" | null;
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
@@ -44,7 +44,7 @@ export interface SelectNode {
 
 export interface LeftOutColumn {
   readonly column: string;
-  /** True if `*` or `**` stands before it. */
+  /** True if `*` or `**` precedes it. */
   readonly followsAll: boolean;
 }
 
@@ -188,7 +188,7 @@ interface LevelPlace {
 
 interface PathConfig extends TargetNameConfig {
   readonly takesAggregates: boolean;
-  /** Name of the parameter that has the path; empty for other paths than those of filters. */
+  /** Name of the parameter that has the path; empty unless the path is a filter's. */
   readonly parameter: string;
 }
 

@@ -1,4 +1,4 @@
-/** The columns that `*` and `**` stand for. @module */
+/** The columns that `*` and `**` select. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { SelectItem } from "../../request/url/query_types.ts";
 import type { SchemaCache, SelectableColumns } from "../../../state/schema_cache/schema_cache.ts";
@@ -13,7 +13,7 @@ export function namesSelectable(select: readonly SelectItem[]): boolean {
   });
 }
 
-/** Returns true if `*` does not stand for a column. */
+/** Returns true if `*` does not select a column. */
 export function isLeftOut(name: string, { leftOut }: Pick<SelectNode, "leftOut">): boolean {
   return leftOut.some(({ column }) => column === name);
 }

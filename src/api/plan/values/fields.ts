@@ -14,7 +14,7 @@ export interface LevelNames {
 export interface FieldScope {
   /** The relation that has the columns; null when unknown. */
   readonly relation: Relation | null;
-  /** A type to cast rows to that come without it: functions of a row need it. Else null. */
+  /** A type to which untyped rows are cast: functions of a row need it. Else null. */
   readonly untypedRow: RowType | null;
   readonly cache: SchemaCache;
   /** Names that conditions and orders may use. */
@@ -26,7 +26,7 @@ export interface FieldScope {
 
 export interface ValueRules {
   readonly texts: ReadonlyMap<string, string>;
-  /** Functions that values may call; `*` stands for all. */
+  /** Functions that values may call; `*` means all. */
   readonly functions: readonly string[];
   readonly aggregates: boolean;
 }

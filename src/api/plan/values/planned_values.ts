@@ -32,13 +32,13 @@ export function isAggregateColumn(item: ReadItem): boolean {
   return item.kind === "value" && aggregateIn(item.value) !== null;
 }
 
-/** Returns true for the distance of a value, also that of an embed's row. */
+/** Returns true for the distance of a value, also of a value in an embed's row. */
 export function isDistance(value: PlannedValue): boolean {
   if (value.kind === "related") return isDistance(value.value);
   return value.kind === "call" && (value.extension?.rightType ?? null) !== null;
 }
 
-/** Lists the fields in a value, with those in its arguments and its filter, also those of embeds. */
+/** Lists the fields in a value, in its arguments and its filter, including fields of embeds. */
 export function fieldsOf(operand: PlannedValue): readonly PlannedField[] {
   const inArguments = (args: readonly PlannedArgument[]) =>
     args.flatMap((argument) => argument.kind === "value" ? fieldsOf(argument.value) : []);
@@ -63,7 +63,7 @@ export function fieldsOf(operand: PlannedValue): readonly PlannedField[] {
   }
 }
 
-/** Lists the fields in a condition, without those of null tests. */
+/** Lists the fields in a condition, except in null tests. */
 export function fieldsOfCondition(condition: Condition): readonly PlannedField[] {
   switch (condition.kind) {
     case "group":

@@ -21,12 +21,14 @@ const printedTypes: ReadonlyMap<string, string> = new Map([
 /** Types whose values are texts to operators and functions. */
 const textTypes: ReadonlySet<string> = new Set(["text", "character varying"]);
 
-/** Returns true if pg_trgm takes values of a type. Those of an unknown type are left to PostgreSQL. */
+/** Returns true if pg_trgm takes values of a type. Operators of an unknown type are left to
+ * PostgreSQL. */
 export function isTextType(type: string | null): boolean {
   return type === null || textTypes.has(type);
 }
 
-/** Returns the type as `format_type` prints it without modifier: that of a column, or of a cast. */
+/** Returns the type as `format_type` prints it without modifier: the type of a column, or of a
+ * cast. */
 export function printedType(type: string): string {
   const plain = type.replace(/\([\w, ]*\)$/, "");
   return printedTypes.get(plain) ?? plain;
@@ -48,11 +50,11 @@ export function similaritySchema(name: string, { data }: SchemaCache): string | 
   return data.searchOperators?.similarity.find((each) => each.name === name)?.schema ?? null;
 }
 
-/** The name of a type behind its schema. */
+/** The name of a type after its schema. */
 const qualified = /^(?:"(?:[^"]|"")*"|[^".]+)\.(.+)$/;
 
 interface DistanceIndex {
-  /** By the left operand's type: with and without its schema, as casts have none. */
+  /** By the left operand's type: with and without its schema, as casts have no schema. */
   readonly byType: ReadonlyMap<string, readonly DistanceOperator[]>;
   readonly domains: ReadonlyMap<string, string>;
 }

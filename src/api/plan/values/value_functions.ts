@@ -27,7 +27,8 @@ export interface ValueFunction {
   readonly repeats: boolean;
   readonly sql: string;
   readonly isAggregate: boolean;
-  /** The operator or function that the schema cache must have; null for those of `pg_catalog`. */
+  /** The operator or function that the schema cache must have; null for operators and functions of
+   * `pg_catalog`. */
   readonly needs:
     | { readonly kind: "distance"; readonly operator: string }
     | { readonly kind: "similarity" }
@@ -113,7 +114,7 @@ const distances: readonly (readonly [name: string, operator: string])[] = [
   ["strict_word_distance", "<->>>"],
 ];
 
-/** Extensions and users have the first ones for types of their own. */
+/** Extensions and users define the first ones for other types. */
 const aggregates: readonly FunctionRow[] = [
   ["count([distinct])", "count($d$0)"],
   ["sum([distinct])", "sum($d$0)"],

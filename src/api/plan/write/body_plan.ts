@@ -38,7 +38,8 @@ export class BodyPlan {
     return this.#keys.plan;
   }
 
-  /** Whether several statements may insert the rows of a payload; of null whether those of some payload. */
+  /** Whether several statements may insert the rows of a payload; for null, whether the columns of
+   * some payload can. */
   isDivisible(payload: Payload | null): boolean {
     if (this.#input.request.action.kind !== "insert") return false;
     return isDivisibleInsert(payload === null ? this.planHead()! : this.planKeys(payload));

@@ -22,7 +22,7 @@ export interface ConflictTarget {
   readonly columns: readonly string[] | null;
   /** SQL text of the keys, where `columns` is null. */
   readonly expressions: readonly string[];
-  /** SQL text of the condition of a partial index; null for others. */
+  /** SQL text of the condition of a partial index; null otherwise. */
   readonly predicate: string | null;
 }
 

@@ -42,14 +42,14 @@ interface LimitedRows {
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint;
-  /** How rows that others have locked are treated; null to wait for them. */
+  /** How rows that other transactions have locked are treated; null to wait for them. */
   readonly lock: RowLock | null;
 }
 
 interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly relation: Relation;
   readonly returning: readonly string[] | "all" | "none";
-  /** Columns of RETURNING, beside these, that later operations of a batch refer to. Default: none. */
+  /** Further columns of RETURNING, to which later operations of a batch refer. Default: none. */
   readonly kept?: readonly string[];
   /** The plan of reading the returned rows; null when the response has no body. */
   readonly read: ReadPlan | null;
@@ -58,8 +58,8 @@ interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   /** Default: none. */
   readonly precondition?: WritePrecondition;
   /**
-   * Whether an upsert counts by `xmax`, which takes the privilege to select the whole table: Citus refuses the
-   * setting that counts otherwise. Default: false.
+   * Whether an upsert counts by `xmax`, which takes the privilege to select the whole table: Citus
+   * refuses the setting that is used otherwise. Default: false.
    */
   readonly countsByXmax?: true;
 }
@@ -71,7 +71,7 @@ export type MutatePlan =
       readonly kind: "insert";
       readonly rows: WrittenRows;
       readonly conflict: Conflict | null;
-      /** The levels of a nested insert, which `rows` does not expand; null for others. */
+      /** The levels of a nested insert, which `rows` does not expand; null otherwise. */
       readonly nested: NestedInsert | null;
       /** PUT: the condition that body rows equal the key in the URL. Null for POST. */
       readonly where: Conditions | null;

@@ -1,5 +1,5 @@
-/** Plans a nested insert. Each level of the body is one insert: the rows that it refers to are
- * written before it, those that refer to it behind it. @module */
+/** Plans a nested insert. Each level of the body is one insert: rows to which it refers are written
+ * before it, and rows that refer to it after it. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
 import type { ColumnItem, NestedItem } from "../../request/url/query_types.ts";
@@ -31,7 +31,7 @@ interface NestedRoot {
   readonly shape: "object" | "array";
   readonly items: readonly ColumnItem[];
   readonly conflict: (written: readonly string[]) => Conflict | null;
-  /** Columns that identify the rows of the root, and those of them that are kept for the result. */
+  /** Columns that identify the rows of the root, and the ones that are kept for the result. */
   readonly key: readonly string[];
   readonly keys: readonly string[];
 }
@@ -40,8 +40,9 @@ interface NestedRoot {
 const maxItems = 16;
 
 /**
- * Plans a nested insert. Throws `200` and `201` for relationships, `204` for columns, `108`, `147`, `157`, and
- * `102` if `*` stands for objects with different keys. `147` for a database that Citus distributes.
+ * Plans a nested insert. Throws `200` and `201` for relationships, `204` for columns, `108`, `147`,
+ * `157`, and `102` if the objects of `*` have different keys. `147` for a database that Citus
+ * distributes.
  */
 export function planNestedInsert(
   request: ApiRequest,
@@ -58,7 +59,7 @@ export function planNestedInsert(
 interface ItemsPlace extends Pick<InsertLevel, "path" | "key" | "around" | "shape" | "relation"> {
   readonly items: readonly ColumnItem[];
   readonly filled: readonly ColumnPair[];
-  /** Values of the body at the level; null unless `*` stands at it or below. */
+  /** Values of the body at the level; null unless the level or one below it has `*`. */
   readonly values: readonly unknown[] | null;
   readonly conflict: (written: readonly string[]) => Conflict | null;
 }
@@ -173,7 +174,8 @@ class LevelPlanner {
     return filled;
   }
 
-  /** Plans the items whose rows refer to those of a level, then those that junctions link to them. */
+  /** Plans the items whose rows refer to rows of a level, then the items that junctions link to
+   * them. */
   #planBehind(place: ItemsPlace, level: number, nested: readonly NestedRows[]): void {
     for (const each of nested) {
       const { relationship } = each;

@@ -1,5 +1,5 @@
-/** Plans a patch document: operations inside of a column become steps on its value as JSON, others
- * expressions from the column as the row has it then. @module */
+/** Plans a patch document: operations inside of a column become steps on its value as JSON, other
+ * operations become expressions from the current value of the column. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type {
   MergedObject,

@@ -7,9 +7,9 @@ import type { Representation } from "../negotiate.ts";
 import { type RowVersion, rowVersionOf, versionsIn } from "./row_version.ts";
 
 export interface Tagging {
-  /** The version of a result that is one row; null for none. */
+  /** The version of a result that is one row, or null. */
   readonly version: RowVersion | null;
-  /** Tags of `If-None-Match`, for which the body stays in the database; null for none. */
+  /** Tags of `If-None-Match`, for which the body stays in the database, or null. */
   readonly unlessTag: readonly string[] | "*" | null;
 }
 
@@ -26,7 +26,7 @@ export type WritePrecondition =
     readonly versions: readonly string[];
   };
 
-/** Returns how the response gets its tag; null if it has none. */
+/** Returns how the response gets its tag, or null. */
 export function taggingOf(
   { preconditions: { ifNoneMatch } }: ApiRequest,
   { format, explain }: Representation,
@@ -41,7 +41,8 @@ export function taggingOf(
   return { version: version(), unlessTag };
 }
 
-/** Null for none. Throws `145` with `on`, `151` if no row can meet it, `152` if one is required. */
+/** Null if there are none. Throws `145` with `on`, `151` if no row can meet it, `152` if one is
+ * required. */
 export function writePrecondition(
   { action, preconditions: { ifMatch, ifNoneMatch }, query: { on } }: ApiRequest,
   relation: Relation,

@@ -10,7 +10,7 @@ export type RowVersion =
   /** By its primary key and a column that changes with every update. */
   | { readonly kind: "columns"; readonly columns: readonly string[] };
 
-/** Returns how the versions of a relation's rows are found; null if rows have none. */
+/** Returns how the versions of a relation's rows are found; null if rows have no version. */
 export function rowVersionOf(
   { columns, primaryKey, systemColumns }: Relation,
   { etagVersionColumns }: Config,

@@ -21,7 +21,8 @@ import {
  * their syntax come first.
  */
 const maxShortBytes = 64 * 1024;
-/** Bodies of up to this many bytes arrive in one piece: the runtime collects them, which is the fastest way. */
+/** Bodies of up to this many bytes are received as a whole: the runtime collects them, which is the
+ * fastest way. */
 const maxPieceBytes = 4 * 1024;
 /** Bytes of the buffer that a body of known length is read through. */
 const bufferBytes = 256 * 1024;
@@ -60,9 +61,9 @@ type TooLarge = (allowed: number, length: number | null) => ServiceError;
 const noTimeout: BodyTimeout = { milliseconds: 0, schedule };
 
 /**
- * Receives a body and decodes each piece as it arrives, so that memory holds the payload alone. Throws
- * `102` if the body breaks off or is malformed, `130` if it is too large, `133` if it stalls, and the
- * errors of the checks.
+ * Receives a body and decodes each chunk as it arrives, so that memory contains only the payload.
+ * Throws `102` if the body breaks off or is malformed, `130` if it is too large, `133` if it
+ * stalls, and the errors of the checks.
  *
  * A body is long if it, or its `Content-Length`, exceeds {@linkcode maxShortBytes} bytes, and if it is
  * compressed or arrives in chunks.
@@ -200,7 +201,7 @@ async function* oneOf(piece: Uint8Array): AsyncGenerator<Uint8Array> {
   yield piece;
 }
 
-/** Counts a body's bytes against the limit. Runs the checks once the body is known to be long. */
+/** Checks a body's bytes against the limit. Runs the checks once the body is known to be long. */
 class LongBodyGuard {
   readonly #checks: LongBodyChecks;
   readonly #maxBytes: number;
@@ -298,8 +299,8 @@ class Collected {
 }
 
 /**
- * Yields the pieces of a body, each valid until the next one is requested. Throws `102` if the body
- * breaks off, and `133` if a piece takes too long.
+ * Yields the chunks of a body, each valid until the next one is requested. Throws `102` if the body
+ * breaks off, and `133` if a chunk takes too long.
  */
 async function* receivedPieces(
   { next }: PieceReader,

@@ -1,12 +1,11 @@
-/** The port of decoders, which turn the bytes of a body into those of a payload, piece by piece.
- * @module */
+/** The port of decoders, which turn the bytes of a body into a payload, chunk by chunk. @module */
 import type { PatchDocument } from "./patch_document.ts";
 
 /** Decodes one body. Its methods throw `102` for a malformed body. */
 export interface BodyDecoder {
   /** `none`: passes bytes on unread. `reads`: reads them and passes them on. `converts`: replaces them. */
   readonly work: "none" | "reads" | "converts";
-  /** Decodes the next piece. Returns bytes of the payload, which are valid until the next call. */
+  /** Decodes the next chunk. Returns bytes of the payload, which are valid until the next call. */
   write(piece: Uint8Array): Uint8Array;
   /** Ends the body. Returns the last bytes of the payload: none, unless the decoder converts. */
   end(): Uint8Array;
@@ -18,7 +17,7 @@ export interface BodyDecoder {
 
 /** Where an array of rows can be cut. */
 export interface RowCuts {
-  /** Position behind the last row that ended in the bytes returned last; -1 without one. */
+  /** Position after the last row that ended in the bytes returned last; -1 if no row ended. */
   readonly lastRowEnd: number;
   /** Whether the payload's keys are known; true if they do not matter. */
   readonly areKeysKnown: boolean;
@@ -54,8 +53,8 @@ export type Payload =
     /** Whether rows lack some of the keys. Default: all rows have all keys, or `keys` is null. */
     readonly keysVary?: true;
     /**
-     * Arrays of about 1 MiB each, in place of `text`, which is empty then. To be read once: each stays unchanged
-     * until the next one is requested. Default: none.
+     * Arrays of about 1 MiB each, instead of `text`, which is empty then. To be read once: each
+     * stays unchanged until the next one is requested. Default: none.
      */
     readonly pieces?: Iterable<Uint8Array>;
     /** A single unnamed parameter takes the JSON that CSV was converted to. */

@@ -30,7 +30,7 @@ export function shortName(text: string): string {
   return text.length > maxNameBytes ? `${text.slice(0, maxNameBytes)}…` : text;
 }
 
-/** The bytes of a name that comes in pieces, as many as matter. */
+/** The bytes of a name that arrives in several chunks, as many as matter. */
 export class NameBuffer {
   /** One more than is looked at, so that {@linkcode nameText} sees what is too long. */
   readonly bytes = new Uint8Array(maxNameBytes + 1);

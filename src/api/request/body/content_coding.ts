@@ -3,12 +3,13 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import { ServiceError } from "../../../base/errors/service_error.ts";
 import { builtinModule } from "../../../base/lib/builtin_modules.ts";
 
-/** Codings that a runtime with `node:zlib` decodes. Not all runtimes notice cut data of others. */
+/** Codings that a runtime with `node:zlib` decodes. Not all runtimes notice truncated data of other
+ * codings. */
 export type ContentCoding = "gzip" | "deflate";
 
 /** Chunks of a decoder of `node:zlib` have at most this many bytes. */
 const chunkBytes = 64 * 1024;
-/** Decoders get short pieces, so that the ratio of a bomb shows after a few megabytes. */
+/** Decoders get short chunks, so that svc notices the ratio of a bomb after a few megabytes. */
 const countedSliceBytes = 16 * 1024;
 /** A body may decode to this many bytes at any ratio. */
 const minCheckedBytes = 1024 * 1024;
@@ -18,7 +19,7 @@ const maxRatio = 200;
 const zlib = builtinModule("node:zlib");
 const stream = builtinModule("node:stream");
 
-/** Returns the coding of a body; null for none. Throws `138` for other codings, and for several. */
+/** Returns the coding of a body, or null. Throws `138` for other codings, and for several. */
 export function contentCoding(headers: Headers): ContentCoding | null {
   const name = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   if (name === "" || name === "identity") return null;

@@ -192,8 +192,8 @@ export class CsvDecoder implements BodyDecoder {
   }
 
   /**
-   * Functions look only at the first row, but for one whose unnamed parameter takes the whole, which the
-   * empty name stands for.
+   * Functions look only at the first row, but for one whose unnamed parameter takes the whole,
+   * which has the empty name.
    */
   #endRow(): void {
     const [fields, names] = [this.#column, this.#names.length];

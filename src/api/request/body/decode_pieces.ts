@@ -1,4 +1,4 @@
-/** Decodes the pieces of a body without holding up the event loop. @module */
+/** Decodes the chunks of a body without blocking the event loop. @module */
 import { turn } from "../../../base/lib/timers.ts";
 import type { BodyDecoder } from "./body_decoder.ts";
 
@@ -8,7 +8,7 @@ const sliceBytes = 64 * 1024;
 /** Bytes, read and written, between two pauses. Decoding them takes some milliseconds. */
 const maxBytesPerTurn = 256 * 1024;
 
-/** Each piece is valid until the next one. Awaits `pause` after some milliseconds of work. */
+/** Each chunk is valid until the next one. Awaits `pause` after some milliseconds of work. */
 export async function* decodePieces(
   pieces: AsyncIterable<Uint8Array>,
   decoder: BodyDecoder,

@@ -1,4 +1,4 @@
-/** Receives long arrays of rows in pieces, and stores them in a file. @module */
+/** Receives long arrays of rows in chunks, and stores them in a file. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { type SpoolFile, SpoolFullError } from "../../../base/lib/spool_file.ts";
 import type { BodyDecoder, Payload, RowCuts } from "./body_decoder.ts";
@@ -9,9 +9,11 @@ export const maxWholeBytes = 4 * 1024 * 1024;
 
 /** How long bodies are divided. */
 export interface DivisionOptions {
-  /** Whether several statements may insert the rows; of null whether those of some payload may. */
+  /** Whether several statements may insert the rows; for null, whether the columns of some payload
+   * can. */
   readonly isDivisible: (payload: Payload | null) => boolean;
-  /** Creates a file to store the rows in; null where the runtime has none: the body stays whole. */
+  /** Creates a file to store the rows in; null if the runtime has no files: the body stays
+   * whole. */
   readonly openSpool: () => BodyFile | null;
   /** Watches the client from the division on. */
   readonly minRate: MinRate;
@@ -26,14 +28,14 @@ export type JsonPayload = Extract<Payload, { readonly kind: "json" }>;
 /** The part of a body that was decoded before its division. */
 export interface BodyStart {
   readonly bytes: Uint8Array;
-  /** Position behind the last row. */
+  /** Position after the last row. */
   readonly rowEnd: number;
 }
 
 /**
- * Returns the payload of a body with its rows in pieces: those in `start`, and in the rest that a decoder
- * returns. Stores them in a file up to the body's end, so that no connection waits for the client. Throws
- * `102`, `133` and `135`.
+ * Returns the payload of a body with its rows in chunks: the rows in `start`, and in the rest that
+ * a decoder returns. Stores them in a file up to the body's end, so that no connection waits for
+ * the client. Throws `102`, `133` and `135`.
  */
 export async function divideBody(
   payload: JsonPayload,
@@ -67,13 +69,13 @@ function checkRows({ isMixed, isMalformed }: RowCuts): void {
   if (isMixed) throw errors.mixedKeys();
 }
 
-/** An array is cut behind the first row that ends beyond this many bytes. */
+/** An array is cut after the first row that ends beyond this many bytes. */
 const pieceBytes = 1024 * 1024;
 
 const comma = 0x2c;
 const [beginArray, endArray] = [Uint8Array.of(0x5b), Uint8Array.of(0x5d)];
 
-/** Cuts the text of an array into arrays of whole rows, and stores each as a piece. */
+/** Cuts the text of an array into arrays of whole rows, and stores each as a chunk. */
 export class RowCutter {
   readonly #spool: Pick<BodyFile, "append" | "endPiece">;
   /** Bytes of the array that is being stored. */
@@ -85,7 +87,7 @@ export class RowCutter {
     this.#spool = spool;
   }
 
-  /** Adds text, with the position behind its last row or -1. */
+  /** Adds text, with the position after its last row or -1. */
   add(bytes: Uint8Array, rowEnd: number): void {
     let start = 0;
     if (this.#isBetween) {

@@ -50,12 +50,12 @@ export class FormDecoder implements BodyDecoder {
   }
 }
 
-/** Writes fields as one JSON object of strings; of a name the last value counts. */
+/** Writes fields as one JSON object of strings; of a name the last value applies. */
 export function fieldsToJson(fields: FormFields): Uint8Array {
   return objectText([...new Map(fields)]);
 }
 
-/** A name that comes twice stands twice: the last one counts, as PostgreSQL reads `json`. */
+/** A repeated name is repeated in the output: the last one applies, as PostgreSQL reads `json`. */
 function objectText(fields: FormFields): Uint8Array {
   const members = fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   return utf8.encode(`{${members.join(",")}}`);

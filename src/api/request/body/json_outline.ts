@@ -22,12 +22,12 @@ const kinds: ReadonlyMap<number, JsonKind> = new Map([
 ]);
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-/** Bytes behind a number or a word. */
+/** Bytes that may follow a number or a word. */
 const endsScalar: ReadonlySet<number> = new Set(
   [0x20, 0x09, 0x0a, 0x0d, comma, closeBracket, closeBrace],
 );
 
-/** A position in a text, which must be valid JSON. It stands at a value. */
+/** A position in a text, which must be valid JSON. It is at the beginning of a value. */
 export class JsonOutline {
   readonly #bytes: Uint8Array;
   #at: number;
@@ -41,7 +41,7 @@ export class JsonOutline {
     return kinds.get(this.#bytes[this.#at]!) ?? "number";
   }
 
-  /** Yields the names of an object, and stands at the value of each. Stands behind the object at the end. */
+  /** Yields the names of an object, and stops at the value of each. Ends after the object. */
   *members(): Generator<string> {
     for (const start of this.#items(closeBrace)) {
       this.#at = this.#endOfString(start);
@@ -53,7 +53,7 @@ export class JsonOutline {
     }
   }
 
-  /** Yields the positions in an array, and stands at each element. Stands behind the array at the end. */
+  /** Yields the positions in an array, and stops at each element. Ends after the array. */
   *elements(): Generator<number> {
     let index = 0;
     for (const start of this.#items(closeBracket)) {
@@ -62,7 +62,7 @@ export class JsonOutline {
     }
   }
 
-  /** Returns a string, and moves behind it; null for other values, which it leaves. */
+  /** Returns a string, and moves past it; null for other values, which it leaves. */
   string(): string | null {
     if (this.kind !== "string") return null;
     const start = this.#at;
@@ -70,7 +70,7 @@ export class JsonOutline {
     return this.#text(start, this.#at);
   }
 
-  /** Moves behind the value. Returns its text. */
+  /** Moves past the value. Returns its text. */
   skip(): Uint8Array {
     const start = this.#at;
     const { kind } = this;

@@ -22,8 +22,8 @@ export type JsonRows =
   | { readonly kind: "malformed" };
 
 /**
- * Compares the keys of rows with those of the first. If keys may vary, collects those of all rows. Takes no
- * byte order mark.
+ * Compares the keys of rows with the keys of the first row. If keys may vary, collects the keys of
+ * all rows. Takes no byte order mark.
  */
 export class JsonRowsScan {
   readonly #mayVary: boolean;
@@ -64,7 +64,7 @@ export class JsonRowsScan {
     this.#mayVary = keysMayVary;
   }
 
-  /** Reads the next piece. Returns false if the text is malformed. */
+  /** Reads the next chunk. Returns false if the text is malformed. */
   push(bytes: Uint8Array): boolean {
     return this.#scanner.push(bytes);
   }
@@ -74,7 +74,7 @@ export class JsonRowsScan {
     return this.#hasFirstRowEnded || this.#uncounted > 0;
   }
 
-  /** Position behind the last row that ended in the last piece; -1 without one. */
+  /** Position after the last row that ended in the last chunk, or -1. */
   get lastRowEnd(): number {
     return this.#scanner.lastRowEnd;
   }

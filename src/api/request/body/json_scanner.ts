@@ -1,5 +1,5 @@
-/** Reads JSON text (RFC 8259) as UTF-8, piece by piece, and accepts exactly what `JSON.parse`
- * accepts, without making values. Pieces may be cut anywhere, inside of a character too. @module */
+/** Reads JSON text (RFC 8259) as UTF-8, chunk by chunk, and accepts exactly what `JSON.parse`
+ * accepts, without making values. Chunks may be cut anywhere, inside of a character too. @module */
 import { NameBuffer } from "./body_names.ts";
 
 /** Receives the positions of rows: the objects of a top-level array, or the top-level object. */
@@ -42,9 +42,9 @@ export class JsonScanner {
   readonly #rows: RowEvents;
   /** Opening byte of each container around a value, innermost last. */
   readonly #open: number[] = [];
-  /** Checks pieces from the first character beyond ASCII on; null before. */
+  /** Checks chunks from the first character beyond ASCII on; null before. */
   #utf8: TextDecoder | null = null;
-  /** The received part of a row's key that was cut; null without one. */
+  /** The received part of a row's key that was cut, or null. */
   #cutKey: NameBuffer | null = null;
   #expects: number = expects.value;
   /** The place inside of a string, a number or a word. */
@@ -53,7 +53,7 @@ export class JsonScanner {
   #rowDepth = 0;
   /** Whether the text is neither an object nor an array. */
   isScalar = false;
-  /** Position behind the last row that ended in the last piece; -1 without one. */
+  /** Position after the last row that ended in the last chunk, or -1. */
   lastRowEnd = -1;
 
   constructor(rows: RowEvents) {
@@ -69,7 +69,7 @@ export class JsonScanner {
     return this.#rowDepth === 2 && this.#open.length === 1 && this.#expects === expects.delimiter;
   }
 
-  /** Takes the next piece. False when the text is malformed. */
+  /** Takes the next chunk. False when the text is malformed. */
   push(bytes: Uint8Array): boolean {
     this.lastRowEnd = -1;
     let at = 0;
@@ -181,7 +181,7 @@ export class JsonScanner {
     return this.#key(bytes, at + 1);
   }
 
-  /** Reads the token behind a value. */
+  /** Reads the token after a value. */
   #delimiter(bytes: Uint8Array, at: number): number {
     const code = bytes[at]!;
     const container = this.#open.at(-1);
@@ -233,7 +233,7 @@ export class JsonScanner {
     this.#cutKey = null;
   }
 
-  /** Moves behind a string's closing quote, or to where it is cut or malformed. */
+  /** Moves past a string's closing quote, or to the position where it is cut or malformed. */
   #endOfString(bytes: Uint8Array, start: number): number {
     let at = start;
     let place: number = this.#place;
@@ -254,19 +254,19 @@ export class JsonScanner {
   }
 }
 
-/** Places in a string: between two characters, behind a backslash, before the last four digits. */
+/** Places in a string: between two characters, after a backslash, before the last four digits. */
 const [inText, escape, hex4, hex1] = [0, 1, 2, 5] as const;
-/** Behind the closing quote, and where no character fits any more. */
+/** After the closing quote, and where no character fits any more. */
 const [ended, invalid] = [-2, -1] as const;
 
-/** Returns the place behind a byte inside of an escape. */
+/** Returns the state after a byte inside of an escape. */
 function nextInEscape(place: number, code: number): number {
   if (place === escape) return code === 0x75 ? hex4 : escapable.has(code) ? inText : invalid;
   if (!hexDigits.has(code)) return invalid;
   return place === hex1 ? inText : place + 1;
 }
 
-/** Whether the next piece of a text is UTF-8. */
+/** Whether the next chunk of a text is UTF-8. */
 function isUtf8(bytes: Uint8Array, decoder: TextDecoder): boolean {
   try {
     decoder.decode(bytes, { stream: true });
@@ -276,7 +276,7 @@ function isUtf8(bytes: Uint8Array, decoder: TextDecoder): boolean {
   }
 }
 
-/** 1 for the ASCII characters that stand for themselves in a string. */
+/** 1 for the ASCII characters that need no escape in a string. */
 const isPlain = Uint8Array.from(
   { length: 256 },
   (_, code) => code >= 0x20 && code < 0x80 && code !== quote && code !== backslash ? 1 : 0,
@@ -286,7 +286,7 @@ const ascii = new TextEncoder();
 const escapable: ReadonlySet<number> = new Set(ascii.encode('"\\/bfnrt'));
 const hexDigits: ReadonlySet<number> = new Set(ascii.encode("0123456789abcdefABCDEF"));
 
-/** Places in a number (RFC 8259, section 6), and behind a word. */
+/** States in a number (RFC 8259, section 6), and after a word. */
 const [beginsScalar, minus, zero, whole, point] = [1, 2, 3, 4, 5] as const;
 const [fraction, exponent, sign, power, behindWord] = [6, 7, 8, 9, 10] as const;
 const endsScalar: ReadonlySet<number> = new Set([zero, whole, fraction, power, behindWord]);

@@ -38,7 +38,8 @@ export class NdjsonDecoder implements BodyDecoder {
   readonly #options: NdjsonOptions;
   readonly #mark = new MarkSkipper();
   readonly #scan: JsonRowsScan;
-  /** The JSON of a piece, and its length. A comma replaces each line feed but that of the piece before. */
+  /** The JSON of a chunk, and its length. A comma replaces each line feed, except the line feed of
+   * the previous chunk. */
   #out = noBytes;
   #outLength = 0;
   /** Number of the current line, from 1. */

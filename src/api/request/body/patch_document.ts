@@ -19,7 +19,7 @@ export type PatchOperation =
   & (
     | {
       readonly operator: ValueOperator;
-      /** The path in the document, where the value stands. */
+      /** The path of the value in the document. */
       readonly value: readonly string[];
       readonly kind: JsonKind;
     }
@@ -29,9 +29,9 @@ export type PatchOperation =
     | { readonly operator: "merge"; readonly object: MergedObject }
   );
 
-/** An object of a merge patch: its members change those of the object that stands in its place. */
+/** An object of a merge patch: its members change the members of the object at this path. */
 export interface MergedObject {
-  /** The path in the document, where it stands. */
+  /** Its path in the document. */
   readonly path: readonly string[];
   /** Keys whose members are removed. */
   readonly removed: readonly string[];
@@ -66,7 +66,7 @@ function readMerge(outline: JsonOutline): readonly PatchOperation[] {
   const operations = new Map<string, PatchOperation>();
   const reader = new MergeReader(outline);
   for (const column of outline.members()) {
-    // Of members with one name the last one counts.
+    // Of members with one name the last one applies.
     const number = operations.get(column)?.number ?? operations.size + 1;
     if (number > limits.members) throw tooMany("members", limits.members);
     const path = [column];
@@ -85,7 +85,7 @@ function tooMany(what: string, count: number): Error {
   return errors.invalidPatch(`More than ${count} ${what}`);
 }
 
-/** Reads the objects of a merge patch, and counts their members. */
+/** Reads the objects of a merge patch, and checks the number of their members. */
 class MergeReader {
   readonly #outline: JsonOutline;
   #members = 0;

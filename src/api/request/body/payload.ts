@@ -19,7 +19,7 @@ import type { QueryParams } from "../url/query_types.ts";
 import type { Action } from "../action.ts";
 
 export interface PayloadParts {
-  /** The `Content-Type` header. Null if the request has none; the body is then JSON. */
+  /** The `Content-Type` header. Null if it is absent; the body is then JSON. */
   readonly contentType: string | null;
   readonly takes: PayloadUse;
   /** How CSV writes NULL. Default: `exact`. */
@@ -56,7 +56,7 @@ export function hasArgumentsInBody({ method }: Extract<Action, { kind: "call" }>
   return method === "POST" || method === "QUERY";
 }
 
-/** Whether `columns` names the columns to write. PUT ignores it; `*` stands for the body's keys. */
+/** Whether `columns` names the columns to write. PUT ignores it; `*` means the body's keys. */
 export function usesColumns(action: Action, { columns, columnTree }: QueryParams): boolean {
   return columns !== null && action.kind !== "put" && !takesKeys(itemsOf(columnTree));
 }
@@ -72,7 +72,8 @@ export type PayloadFormat = "json" | "csv" | "form" | "raw";
 
 export interface PayloadReader {
   readonly format: PayloadFormat;
-  /** True if the body belongs to a query request, whose length has its own limit. Default: false. */
+  /** True if the body belongs to a query request, whose length has a separate limit. Default:
+   * false. */
   readonly isQuery?: true;
   readonly begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder;
 }

@@ -1,4 +1,4 @@
-/** Checks and byte order marks of texts that come in pieces. @module */
+/** Checks and byte order marks of texts that arrive in chunks. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
 
@@ -16,7 +16,8 @@ export function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** Decodes the next piece of a body; null ends it. Throws `102` for NUL, and for other bytes than UTF-8. */
+/** Decodes the next chunk of a body; null ends it. Throws `102` for NUL, and for other bytes than
+ * UTF-8. */
 export function nextText(decoder: TextDecoder, piece: Uint8Array | null): string {
   if (piece?.includes(0)) throw nulError();
   return utf8Text(() =>
@@ -38,7 +39,8 @@ export function nulError(): ServiceError {
   return errors.invalidBody("The body holds the character NUL");
 }
 
-/** Leaves out a byte order mark (U+FEFF) at the beginning, if the first piece of a body has all of it. */
+/** Leaves out a byte order mark (U+FEFF) at the beginning, if the first chunk of a body has all of
+ * it. */
 export class MarkSkipper {
   #hasBegun = false;
 

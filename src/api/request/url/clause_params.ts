@@ -44,7 +44,7 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
   ]),
 ]);
 
-/** Returns whether a name is that of a clause, unless its value is a filter. */
+/** Returns whether a name is the name of a clause, unless its value is a filter. */
 export function isClauseName(name: string): boolean {
   return readers.has(name);
 }
@@ -79,12 +79,13 @@ export function readClause(
   return { name: last, path: isTest ? path.slice(0, -1) : path, value: reader(value, path) };
 }
 
-/** Returns the name behind `@`; null for other parameters. */
+/** Returns the name after `@`; null for other parameters. */
 export function textName(name: string): string | null {
   return /^@ *([\p{L}0-9_$]+(?: +[\p{L}0-9_$]+)*) *$/u.exec(name)?.[1] ?? null;
 }
 
-/** Returns the texts of `@name` parameters; of one name the last counts. Throws `177`. */
+/** Returns the texts of `@name` parameters; if a name occurs twice, the last one applies. Throws
+ * `177`. */
 export function readTexts(params: readonly ValuedParam[]): ReadonlyMap<string, string> {
   if (params.length > maxTexts) throw errors.queryTooComplex(maxTexts, "'@' parameters");
   return new Map(params.map(({ name, value }) => [textName(name)!, value]));

@@ -44,7 +44,7 @@ function readTree(raw: string): readonly ColumnItem[] | ServiceError {
   }
 }
 
-/** Whether `*` stands among items, at any depth: the keys of the body are columns then. */
+/** Whether `*` is one of the items, at any depth: the keys of the body are columns then. */
 export function takesKeys(items: readonly ColumnItem[]): boolean {
   return items.some((item) =>
     item.kind === "all" || item.kind === "nested" && takesKeys(item.items)
@@ -63,7 +63,8 @@ function sorted(names: readonly string[]): readonly string[] {
 /** Last segments of the parameters that address a nested item. */
 export const levelSegments: ReadonlySet<string> = new Set(["on_conflict", "resolution"]);
 
-/** Reads `<path>.on_conflict` and `<path>.resolution`; the first of each counts. Raises `100`. */
+/** Reads `<path>.on_conflict` and `<path>.resolution`; if an item occurs twice, the first one
+ * applies. Raises `100`. */
 export function readLevelConflicts(
   params: readonly ValuedParam[],
 ): readonly AtLevel<LevelConflict>[] {

@@ -108,12 +108,12 @@ function operatorWord(scanner: Scanner, labels: readonly string[]): OperatorKind
   }
   const known = longestKnownStart(word);
   scanner.position += known;
-  // Where `not` could stand, the character that departs from it is the unexpected one.
+  // Where `not` could stand, the first character that differs is the unexpected one.
   const shared = known === 0 && labels === notOrOperator ? commonStart("not", word) : 0;
   return scanner.fail(known > 0 ? operatorLabel : labels, position + known + shared);
 }
 
-/** Length of the longest operator that a word begins with; 0 without one. */
+/** Length of the longest operator that a word begins with, or 0. */
 function longestKnownStart(word: string): number {
   let length = word.length;
   while (length > 0 && !operators.has(word.slice(0, length))) length--;
@@ -154,7 +154,7 @@ function isTest(scanner: Scanner): Operation {
   return scanner.fail(isLabel);
 }
 
-/** `list = ws "(" ws element *( "," element ) ws ")"`; one empty element counts as an empty list. */
+/** `list = ws "(" ws element *( "," element ) ws ")"`; one empty element is an empty list. */
 function inList(scanner: Scanner): Operation {
   scanner.take(".", operatorLabel);
   scanner.skipBlanks();

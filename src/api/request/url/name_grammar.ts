@@ -80,14 +80,14 @@ export function ident(scanner: Scanner): string | undefined {
   return end === start ? undefined : text.slice(start, end);
 }
 
-/** `cast = ident`: the name of a type, which stands in SQL as it is. */
+/** `cast = ident`: the name of a type, which is part of the SQL unchanged. */
 export function cast(scanner: Scanner): string {
   const read = ident(scanner);
   scanner.expect(letterOrDigit);
   return read ?? scanner.fail();
 }
 
-/** How many UTF-16 units of a name's character stand here; 0 when another character does. */
+/** How many UTF-16 units the next character of a name has; 0 when another character does. */
 function nameUnits(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code < 0x80) {

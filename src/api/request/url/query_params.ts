@@ -1,4 +1,4 @@
-/** The query string: which parameter is what, and what they say. @module */
+/** The query string: it assigns each parameter to a clause, and parses its value. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { ServiceError } from "../../../base/errors/service_error.ts";
 import { isClauseName, readClause, readTexts, textName } from "./clause_params.ts";
@@ -36,10 +36,11 @@ export type QueryMode = WriteMode | "relation" | "call-get" | "call-post";
 
 type WriteMode = "insert" | "update" | "put" | "delete";
 
-/** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
+/** Names that are reserved as a whole; if one occurs twice, the first one applies, even without a
+ * value. */
 type WholeName = "select" | "columns" | "on_conflict";
 
-/** Parameters of which the first one with a value counts. */
+/** If one of these occurs twice, the first one with a value applies. */
 type SingleName = "on" | "lock" | "conflictIndex" | "conflictColumns" | "conflictWhere";
 
 /** `levels` are the parameters of nested items of `columns`. */
@@ -274,7 +275,7 @@ function readOrders(params: readonly ValuedParam[]): readonly AtLevel<readonly O
   return [...levels.values()];
 }
 
-/** The words `and` and `or` stand before the value, so that columns count them. */
+/** The words `and` and `or` precede the value, so that column numbers include them. */
 function readLogic({ name, value }: ValuedParam, mode: QueryMode): AtLevel<LogicGroup> {
   const names = readText({ what: "logic path", raw: name }, wholeNames);
   const operator = names.at(-1) === "and" ? "and" : "or";
@@ -341,14 +342,14 @@ export function isArgumentOrFilter({ kind }: Operation): boolean {
   return kind === "column" || kind === "similar";
 }
 
-/** Text behind a condition of a write may be meant to narrow it. */
+/** Text after a condition of a write may be meant to narrow it. */
 function isWrite(mode: QueryMode): boolean {
   return mode !== "relation" && !mode.startsWith("call");
 }
 
 type ComparedColumn = Pick<Filter, "field" | "operand" | "prefersColumn">;
 
-/** Returns undefined where reading throws an error: any text may stand there. */
+/** Returns undefined where reading throws an error: any text is allowed there. */
 function ignoringErrors<T>(read: () => T): T | undefined {
   try {
     return read();

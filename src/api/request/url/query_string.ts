@@ -16,7 +16,7 @@ const ampersand = 0x26;
 const semicolon = 0x3b;
 const equals = 0x3d;
 
-/** Divides a raw query string at `&` and `;`, and its pieces at their first `=`. */
+/** Divides a raw query string at `&` and `;`, and its parts at their first `=`. */
 export function splitQuery(raw: string): readonly QueryParam[] {
   const params: QueryParam[] = [];
   let start = 0;

@@ -35,7 +35,7 @@ export interface SelectLeftOut {
 /** `alias:schema/target!hint!inner(…)` */
 export interface SelectRelation {
   readonly kind: "relation";
-  /** Schema of the target. Default: that of the request. */
+  /** Schema of the target. Default: the schema of the request. */
   readonly schema?: string;
   readonly target: string;
   readonly alias: string | null;
@@ -103,7 +103,7 @@ export type Operation =
     readonly kind: "column";
     readonly operator: SimpleOperator | "isdistinct";
     readonly operand: Operand;
-    /** `n.lt(excluded).n`: the value is that of the row that an upsert proposes. */
+    /** `n.lt(excluded).n`: the value comes from the row that an upsert proposes. */
     readonly isExcluded: boolean;
   }
   | {
@@ -167,12 +167,12 @@ export type Clause =
   | { readonly kind: "having"; readonly group: LogicGroup }
   /** A condition on the level that embeds the tested rows. */
   | { readonly kind: "embedTest"; readonly test: EmbedTest }
-  /** Fields or keys of which equal rows appear once; `all` stands for whole rows. */
+  /** Fields or keys of which equal rows appear once; `all` means whole rows. */
   | { readonly kind: "distinct"; readonly fields: readonly Field[] | "all" }
-  /** The rows behind a cursor, or before it. */
+  /** The rows after a cursor, or before it. */
   | { readonly kind: "page"; readonly direction: PageDirection; readonly cursor: string };
 
-/** The rows of a page: those behind a position in the order, or those before it. */
+/** The rows of a page: rows after or before a position in the order. */
 export type PageDirection = "after" | "before";
 
 /** A clause, and the parameter that contains it. */
@@ -200,7 +200,7 @@ export interface NestedItem {
 export interface ColumnTree {
   /** An error if the text is not a tree. */
   readonly items: readonly ColumnItem[] | ServiceError;
-  /** Name at which a list of names ends, before ignored text; null without one. */
+  /** Name at which a list of names ends, before ignored text, or null. */
   readonly listEnd: string | null;
 }
 
@@ -230,7 +230,7 @@ export interface QueryParams {
   readonly select: readonly SelectItem[];
   /** `select` is absent or exactly `*`; an empty one is not the default. */
   readonly defaultSelect: boolean;
-  /** Filters in query order; those of the root have an empty path. */
+  /** Filters in query order; parameters of the root have an empty path. */
   readonly filters: readonly AtLevel<Filter>[];
   /** Raw names of filters, in query order: PUT compares them with the primary key. */
   readonly filterNames: readonly string[];

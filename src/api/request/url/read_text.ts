@@ -10,7 +10,7 @@ export interface Source {
   readonly raw: string;
   /** The column that a filter names. Default: the text names it. */
   readonly column?: string;
-  /** Whether no text may follow. Default: the production says it. */
+  /** Whether no text may follow. Default: the production names it. */
   readonly isWhole?: boolean;
 }
 
@@ -19,7 +19,7 @@ export function readText<T>(source: Source, production: Production<T>): T {
   return readFrom(new Scanner(source.raw), source, production);
 }
 
-/** Reads on from where a scanner stands. Raises `100`. */
+/** Continues at the position of a scanner. Raises `100`. */
 export function readFrom<T>(scanner: Scanner, source: Source, production: Production<T>): T {
   const read = scanner.read(production);
   if (read === undefined) throw parseError(scanner, source);
@@ -71,7 +71,8 @@ function quoted(character: string, quote: string): string {
   return quote + shown + quote;
 }
 
-/** `price lacks an operator`; null if the parser says it best. A group's text names the column. */
+/** `price lacks an operator`; null if the parser's text is better. A group's text names the
+ * column. */
 function problemInWords(
   { at, unexpected, expected, rule }: ParseFailure,
   text: string,
@@ -90,7 +91,7 @@ function problemInWords(
   return isName ? `a name is missing ${place}` : null;
 }
 
-/** The operator is absent, unknown, or has no dot behind it. */
+/** The operator is absent, unknown, or not followed by a dot. */
 function operatorProblem(text: string, at: number, column: string | undefined): string {
   const [head = "", name = ""] = column === undefined
     ? /^.*[(,]\s*([^(),.]*)\.?/s.exec(text.slice(0, at)) ?? []

@@ -64,7 +64,7 @@ interface Level {
   offset: bigint | null;
 }
 
-/** Reads parameters whose names end in `limit` or `offset`; the last of a level counts. */
+/** Reads parameters whose names end in `limit` or `offset`; the last one of a level applies. */
 export function readLimits(params: readonly ValuedParam[]): Limits {
   if (params.length === 0) return noLimits;
   const levels = new Map<string, Level>();

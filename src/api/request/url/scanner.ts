@@ -2,7 +2,7 @@
  * the farthest, and what was expected there. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 
-/** Reads at a scanner's position, and moves it behind what was read. Fails by a method of the scanner. */
+/** Reads at a scanner's position, and moves it past the text. Fails by a method of the scanner. */
 export type Production<T> = (scanner: Scanner) => T;
 
 /** Thrown where a text does not fit. It is not an error: {@linkcode Scanner.read} catches it. */
@@ -46,7 +46,7 @@ export class Scanner {
     this.position = position;
   }
 
-  /** Counts a part of the list that the text is, in all of its levels. Throws `177` behind the last allowed one. */
+  /** Counts a part of the list that the text is, in all of its levels. Throws `177` after the last allowed one. */
   countPart(kind: string): void {
     if (++this.#parts > maxParts) throw errors.queryTooComplex(maxParts, kind);
   }
@@ -62,7 +62,7 @@ export class Scanner {
     return read;
   }
 
-  /** Counts a step into a JSON value. Throws `177` behind the last allowed one. */
+  /** Counts a step into a JSON value. Throws `177` after the last allowed one. */
   countJsonStep(): void {
     if (++this.#jsonSteps > maxParts) throw errors.queryTooComplex(maxParts, "steps into JSON");
   }
@@ -81,7 +81,7 @@ export class Scanner {
     return this.text.startsWith(literal, this.position);
   }
 
-  /** Moves behind a literal if the text continues with it. */
+  /** Moves past a literal if the text continues with it. */
   skip(literal: string): boolean {
     if (!this.sees(literal)) return false;
     this.position += literal.length;
@@ -96,12 +96,12 @@ export class Scanner {
     }
   }
 
-  /** Moves behind a literal. Fails without it: one of `labels` was expected. */
+  /** Moves past a literal. Otherwise fails: one of `labels` was expected. */
   take(literal: string, labels: readonly string[]): void {
     if (!this.skip(literal)) this.fail(labels, this.#mismatch(literal));
   }
 
-  /** Moves behind the first of `words` that the text continues with. Fails without one. */
+  /** Moves past the first of `words` that the text continues with. Fails otherwise. */
   takeWord<Word extends string>(words: readonly Word[], labels: readonly string[]): Word {
     return words.find((word) => this.skip(word)) ??
       this.fail(labels, this.#mismatch(words[0] ?? ""));
@@ -123,7 +123,7 @@ export class Scanner {
     this.#expected.push(labels);
   }
 
-  /** Fails. One of `labels` was expected here; without them, the notes say it. */
+  /** Fails. One of `labels` was expected here; without them, the notes describe it. */
   fail(labels?: readonly string[], unexpectedAt = this.position): never {
     if (labels !== undefined) this.expect(labels, unexpectedAt);
     throw mismatch;
@@ -149,7 +149,7 @@ export class Scanner {
     this.#expected.length = 0;
   }
 
-  /** Reads by a production. Returns undefined if it fails; `failure` then says why. */
+  /** Reads by a production. Returns undefined if it fails; `failure` then gives the reason. */
   read<T>(production: Production<T>): T | undefined {
     try {
       return production(this);

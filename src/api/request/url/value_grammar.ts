@@ -14,7 +14,7 @@ import type {
   ValueStep,
 } from "./value_types.ts";
 
-/** The most calls in one value, with those in arguments. */
+/** The most calls in one value, including calls in arguments. */
 export const maxCallsOfValue = 8;
 /** The most embeds around a value: `a(b(c))` has two. */
 export const maxRelatedDepth = 10;
@@ -47,7 +47,7 @@ function callName({ code, text, position }: Scanner): string | null {
   return found === null || operators.has(found) || groupWords.has(found) ? null : found;
 }
 
-/** Reads the casts and calls behind a field; null stands for `count()`. */
+/** Reads the casts and calls after a field; null means `count()`. */
 function stepped(scanner: Scanner, field: Field | null): Operand {
   return { kind: "value", value: { field, steps: steps(scanner) } };
 }
@@ -110,7 +110,7 @@ function argument(scanner: Scanner, count: CallCount): ValueArgument {
 
 const numberPattern = /-?[0-9]+(?:\.[0-9]+)?(?=[ \t]*[,)])/y;
 
-/** `number = [ "-" ] 1*DIGIT [ "." 1*DIGIT ]`, before `,` or `)`: null if a value stands here. */
+/** `number = [ "-" ] 1*DIGIT [ "." 1*DIGIT ]`, before `,` or `)`: null if a value follows. */
 function number(scanner: Scanner): string | null {
   numberPattern.lastIndex = scanner.position;
   const found = numberPattern.exec(scanner.text)?.[0] ?? null;

@@ -1,4 +1,4 @@
-/** Values in the query string: columns with casts and calls behind them, such as
+/** Values in the query string: columns followed by casts and calls, such as
  * `bought.date_trunc(month)::date` and `price.sum().round(2)`. @module */
 
 /** One step of a JSON path. `->` keeps JSON, `->>` gives text. */
@@ -20,7 +20,7 @@ export interface Field {
 export interface Value {
   /** Null for `count()`, the number of rows. */
   readonly field: Field | null;
-  /** Casts and calls, each of which acts on all that stands before it. */
+  /** Casts and calls, each of which applies to everything before it. */
   readonly steps: readonly ValueStep[];
 }
 

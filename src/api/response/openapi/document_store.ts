@@ -29,7 +29,8 @@ export interface DocumentStore {
   get(key: string, make: () => Promise<StoredDocument>): Promise<StoredDocument>;
 }
 
-/** Limit for the documents of one schema cache; roles with different privileges have their own. */
+/** Limit for the documents of one schema cache; roles with different privileges have different
+ * documents. */
 const maxStoreBytes = 32 * 1024 * 1024;
 /** Length up to which the bytes of a document are kept. */
 const maxKeptBytes = 4 * 1024 * 1024;

@@ -93,7 +93,7 @@ export type V2Headers = Readonly<
   Record<"bookmark" | "idempotencyKey" | "ifMatch" | "ifNoneMatch", string | null>
 >;
 
-/** Returns references to those of the headers that are on. */
+/** Returns references to the enabled headers. */
 function optional(headers: V2Headers, ...keys: readonly (keyof V2Headers)[]) {
   return keys.filter((key) => headers[key] !== null).map(shared);
 }

@@ -20,7 +20,7 @@ export interface OperationContext {
   readonly isDescribed: (relation: string) => boolean;
 }
 
-/** Parameters of an operation before and behind its filters, and the statuses of success. */
+/** Parameters of an operation before and after its filters, and the statuses of success. */
 interface OperationForm {
   readonly verb: string;
   readonly first: readonly SharedParameter[];
@@ -162,7 +162,7 @@ function successes(relation: string) {
 export const errorResponse = reference("components", "responses", "error.response");
 /** Reference to the response to a client that has the body. */
 export const notModified = reference("components", "responses", "unmodified.response");
-/** Reference to the header that stands for the content of a response. */
+/** Reference to the header that identifies the content of a response. */
 export const tagHeader = headerReferences("ETag");
 const pageHeaders = headerReferences("Content-Range", "Link");
 
