@@ -52,7 +52,7 @@ export class AppState extends AppStateBase {
   readonly #schema: Reloader;
   readonly #staleness: StalenessCheck;
   #attempts = 0;
-  /** Counts the finished loads of the schema cache. */
+  /** Number of finished loads of the schema cache. */
   readonly #loads: Counter;
   #querySeconds: number | null = null;
   /** Whether the last load has reached the database, although it may have failed. */
@@ -74,7 +74,7 @@ export class AppState extends AppStateBase {
   readonly #remoteKeySets: RemoteKeySets;
   readonly revocations: RevocationList;
   readonly #options: AppStateOptions;
-  /** The schema cache for followers; null without them. */
+  /** The schema cache for followers; null if there are none. */
   #schemaPieces: readonly string[] | null = null;
 
   private constructor(
@@ -296,7 +296,7 @@ export class AppState extends AppStateBase {
     return this.#metadata.readSchema({ ...config, hidesExtensionFunctions });
   }
 
-  /** Says from now on that the service is not ready, although it serves requests. */
+  /** Reports from now on that the service is not ready, although it serves requests. */
   announceShutdown(): void {
     this.#isShutdownAnnounced = true;
   }
@@ -424,7 +424,7 @@ export class AppState extends AppStateBase {
     const revocations = this.revocations.reload();
     if (first) await revocations;
   }
-  /** Reports a new configuration that has no schema cache, and loads that of the old one. */
+  /** Reports a new configuration that has no schema cache, and loads the cache of the old one. */
   #refuseConfig(read: LoadedConfig | null, thrown: unknown): Promise<void> {
     if (read === null || !this.#needsLoad(read) || !isMissingSchema(thrown)) throw thrown;
     const problem = errorFacts(thrown, this.dialect).message;

@@ -103,12 +103,12 @@ export abstract class AppStateBase {
     this.#snapshot = { ...this.#snapshot, ...parts };
   }
 
-  /** Aborted when the service stops: ends streams that have no end of their own. */
+  /** Aborted when the service stops: ends streams that would not end by themselves. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }
 
-  /** Ends the streams that have no end of their own. */
+  /** Ends the streams that would not end by themselves. */
   endStreams(): void {
     this.#ending.abort();
     this.#eventLoop.stop();

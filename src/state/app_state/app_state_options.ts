@@ -22,7 +22,7 @@ export interface AppStateOptions {
   readonly schemaCacheMaxAge?: number;
   /**
    * `shared`: all requests wait for one load, which is retried. `unshared`: each request waits for
-   * its own load. Default: `shared`.
+   * a separate load. Default: `shared`.
    */
   readonly loading?: "shared" | "unshared";
   /**
@@ -44,9 +44,9 @@ export interface AppStateOptions {
   readonly activeSpan?: (() => SpanContext | null) | null;
   /** Whether requests and events are counted for `/metrics`. Default: false. */
   readonly isCounted?: boolean;
-  /** Counts the requests of several states together. Default: one of its own, if `isCounted`. */
+  /** Counter of requests that several states share. Default: a separate counter, if `isCounted`. */
   readonly requestMetrics?: RequestMetrics;
-  /** The tenant that the service serves. Default: null, for none. */
+  /** The tenant that the service serves. Default: null. */
   readonly tenant?: TenantRule | null;
   /** Returns whether requests are measured in the queue and in the database. Default: false. */
   readonly isTimed?: () => boolean;

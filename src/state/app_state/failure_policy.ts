@@ -1,4 +1,5 @@
-/** Decides which failures end the service. All others affect single requests or loads. @module */
+/** Decides which failures end the service. All other failures affect single requests or loads.
+ * @module */
 import {
   type FatalFailure,
   fatalFailureOf,
@@ -91,7 +92,7 @@ export class FailurePolicy {
     return this.exit({ kind: "recovery-disabled" });
   }
 
-  /** Ends the process if PostgreSQL cannot parse one of the service's own statements. */
+  /** Ends the process if PostgreSQL cannot parse a statement of svc. */
   exitOnSyntaxError(thrown: unknown): boolean {
     if (!(thrown instanceof DatabaseError) || thrown.failure.sqlstate !== syntaxError) return false;
     const { dialect } = this.#options;

@@ -1,5 +1,5 @@
-/** The state of a thread that follows another thread: it has its own connections and caches, and
- * receives all that the other one loads. @module */
+/** The state of a thread that follows another thread: it has separate connections and caches, and
+ * receives everything that the other one loads. @module */
 import type { Fetch } from "../auth/fetch_document.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
 import { RemoteKeySets } from "../auth/remote_key_set.ts";
@@ -31,7 +31,7 @@ export interface FollowedState {
 }
 
 interface FollowingOptions extends Omit<AppStateBaseOptions, "requestMetrics"> {
-  /** Threads that count requests beside each other. */
+  /** Threads that count requests in parallel. */
   readonly threads: number;
   /** The dialect of the configuration, by name. */
   readonly dialect: string;
@@ -204,7 +204,7 @@ function configOf(
   return shareOf({ ...sent, dialect: dialects.get(name)! });
 }
 
-/** Lets requests pass between the pieces. */
+/** Lets requests run between the chunks. */
 async function cacheOf(pieces: readonly string[] | null): Promise<SchemaCache | null> {
   return pieces === null ? null : indexSchemaCache(await readPieces(pieces, turn));
 }

@@ -60,7 +60,8 @@ export class Heartbeat {
     const question = ask() ?? (this.isSilent ? askAnew() : null);
     if (question === null) return this.#pause();
     const askedAt = now();
-    // Behind a thread that was busy, the answer may have arrived already: it is read before the second timer.
+    // If the thread was busy, the answer may have arrived already: it is read before the second
+    // timer.
     this.#cancelTimer = schedule(() => {
       this.#cancelTimer = schedule(() => this.#recordSilence(askedAt), 0);
     }, maxSilenceMs);

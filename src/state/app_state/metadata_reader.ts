@@ -1,4 +1,4 @@
-/** Reads the service's own metadata from the database: configuration, role settings, the catalogue.
+/** Reads metadata that svc needs from the database: configuration, role settings, the catalogue.
  * @module */
 import {
   configStatements,
@@ -45,7 +45,7 @@ export interface SchemaReading {
   readonly ms: number;
   /** Duration of each query; null unless measured. */
   readonly timings: readonly QueryTiming[] | null;
-  /** Schemas of the configuration that do not exist, while others do. */
+  /** Schemas of the configuration that do not exist, while other ones do. */
   readonly missingSchemas: readonly string[];
 }
 
@@ -198,7 +198,7 @@ const queueUsage: Statement = {
   use: "rows",
 };
 
-/** Returns the statement whose value is `t` if a name is that of a relation, else `f`. */
+/** Returns the statement whose value is `t` if a relation has the name, else `f`. */
 function relationStatement({ schema, name }: FunctionName): Statement {
   const text = [...(schema === null ? [] : [schema]), name].map(quoteIdent).join(".");
   return {

@@ -113,8 +113,8 @@ export class ReloadNotifications {
   }
 
   /**
-   * Merges the requests of up to 250 ms, so that instances do not reload at the same moment. Those of
-   * revocations are not delayed: until then, revoked tokens are valid.
+   * Merges the requests of up to 250 ms, so that instances do not reload at the same moment.
+   * Reloads of revocations are not delayed: until then, revoked tokens are valid.
    */
   #request(what: ReloadTarget): void {
     const { onRequested } = this.#options;

@@ -185,7 +185,7 @@ export class SchemaWatch {
 /** Sum of the catalogue's write counters. */
 interface WriteCounters {
   readonly sum: string;
-  /** False if the server counts nothing: `track_counts = off`, or a standby. */
+  /** False if the server has no counters: `track_counts = off`, or a standby. */
   readonly isCounted: boolean;
 }
 

@@ -13,7 +13,7 @@ interface ServerCheckOptions {
   readonly connections: () => number | null;
 }
 
-/** Connections that PostgreSQL keeps for administrators and other programs, as the warning counts them. */
+/** Connections that the warning reserves for administrators and other programs. */
 const reservedConnections = 10;
 
 const query = (text: string): Statement => ({ text, params: [], use: "rows" });
@@ -66,7 +66,8 @@ export class ServerCheck {
 
 /**
  * Returns the most connections to the primary at the same time. Followers are other threads: they
- * divide `db-pool`, the followed thread loads by a connection of its own, and each watches the servers.
+ * divide `db-pool`, the followed thread loads by a separate connection, and each watches the
+ * servers.
  */
 export function mostConnections(
   { dbChannelEnabled, dbPool, dbReplicaUri }: Pick<
@@ -91,7 +92,7 @@ export function isLockTimeout(thrown: unknown): boolean {
   return thrown instanceof DatabaseError && thrown.failure.sqlstate === "55P03";
 }
 
-/** Returns the first ten schemas that have tables or views, without those of the system. */
+/** Returns the first ten schemas that have tables or views, without schemas of the system. */
 export async function readFilledSchemas(database: Database): Promise<readonly string[]> {
   const statement = { text: filledQuery, params: [], use: "rows" } as const;
   const { rows } = await database.transaction(metadataTransaction([statement]));

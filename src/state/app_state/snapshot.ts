@@ -39,7 +39,7 @@ export interface Snapshot {
   readonly roles: RoleSettings;
   /** Result of `version()`; null before the first load, and with an external schema cache. */
   readonly serverVersion: string | null;
-  /** Whether all transactions need BEGIN and COMMIT, as behind some poolers. */
+  /** Whether all transactions need BEGIN and COMMIT, as with some poolers. */
   readonly usesBlocks: boolean;
   /** Null until the first load succeeds. */
   readonly cache: SchemaCache | null;
@@ -55,7 +55,8 @@ export type PreparedConfig = Pick<Snapshot, "config" | "auth">;
 /** The state that limits requests by their clients. */
 export type ClientLimits = Pick<Snapshot, "rateLimits" | "trustedProxies">;
 
-/** Prepares the limits of requests, of which each thread has a part. Keeps the counts. Rejects with an `Error` if a JSONPath is invalid. */
+/** Prepares the limits of requests, of which each thread has a part. Keeps the numbers of counted
+ * requests. Rejects with an `Error` if a JSONPath is invalid. */
 export async function prepareClientLimits(
   config: Pick<Config, "mcpPath" | "rateLimits" | "serverTrustedProxies">,
   previous: Pick<Snapshot, "rateLimits"> | null,

@@ -14,8 +14,8 @@ export function unusedStandbysReason(
 }
 
 /**
- * Returns true unless a function before each request may run a volatile function. A function without a schema
- * counts as volatile: the search path of the request decides which one it is.
+ * Returns true unless a function before each request may run a volatile function. A function
+ * without a schema is treated as volatile: the search path of the request decides which one it is.
  */
 export function isStablePreRequest(
   { dbPreRequest }: Pick<Config, "dbPreRequest">,

@@ -6,13 +6,14 @@ import type { Snapshot } from "./snapshot.ts";
 /** The state in parts, which are replaced and never changed. */
 export interface FollowedParts
   extends Pick<Snapshot, "config" | "roles" | "serverVersion" | "usesBlocks"> {
-  /** Pieces of `schemaPieces`; a thread parses text faster than it copies objects. Null before the first load. */
+  /** Chunks of `schemaPieces`; a thread parses text faster than it copies objects. Null before the
+   * first load. */
   readonly schema: readonly string[] | null;
   /** Null before the first read. */
   readonly revocations: LoadedRevocations | null;
 }
 
-/** A configuration without its dialect, whose record has its own copy in each thread. */
+/** A configuration without its dialect, whose record each thread creates. */
 export type SentConfig = Omit<Config, "dialect">;
 
 /** The parts that changed, as a message carries them. Absent parts stay as they are. */

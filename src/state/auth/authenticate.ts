@@ -118,7 +118,8 @@ async function verifyAndIdentify(
 /** A verified token, its issuer and the set that holds its key. */
 type VerifiedEntry = Pick<CachedToken, "token" | "issuer" | "keySet">;
 
-/** A cached token counts while the fetched keys of its issuer are the same; others verify it again. */
+/** A cached token is valid while the fetched keys of its issuer are the same. After a change, it is
+ * verified again. */
 function identifyByCurrentKeys(
   text: string,
   cached: CachedToken,

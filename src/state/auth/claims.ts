@@ -90,8 +90,8 @@ export function claimsWithRole(json: string, role: string): string {
 }
 
 /**
- * Returns the text of a top-level claim: that of a string, else its JSON text, in which numbers keep every
- * digit. Returns null if the claim is absent or null.
+ * Returns the text of a top-level claim: the text of a string, else its JSON text, in which numbers
+ * keep every digit. Returns null if the claim is absent or null.
  */
 export function claimText(
   { claims, json }: Pick<VerifiedToken, "claims" | "json">,
@@ -99,7 +99,7 @@ export function claimText(
 ): string | null {
   const value = Object.hasOwn(claims, name) ? claims[name] ?? null : null;
   if (value === null || typeof value === "string") return value;
-  // Of members with the same name, the last one counts.
+  // Of members with the same name, the last one applies.
   return topLevelMembers(json).findLast((member) => member.name === name)?.value ?? null;
 }
 

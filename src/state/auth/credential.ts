@@ -32,7 +32,7 @@ export function readCredential(
 
 /**
  * Returns the token of a header value, or null if the scheme is not Bearer. The scheme ends at the
- * first white space. The first of several `Authorization` headers counts; the Fetch standard joins
+ * first white space. The first of several `Authorization` headers applies; the Fetch standard joins
  * them with a comma and a space.
  */
 export function bearerToken(authorization: string): string | null {

@@ -84,8 +84,8 @@ const maxAgeSeconds = 86_400;
 const usualAgeSeconds = 600;
 
 /**
- * Returns the seconds for which an answer is fresh: its `max-age` (RFC 9111, section 5.2.2.1), at least
- * 60 and at most 86,400; 600 without one.
+ * Returns the seconds for which an answer is fresh: its `max-age` (RFC 9111, section 5.2.2.1), at
+ * least 60 and at most 86,400; 600 by default.
  */
 export function maxAgeOf(cacheControl: string | null): number {
   const digits = /(?:^|[\s,])max-age\s*=\s*"?(\d+)/i.exec(cacheControl ?? "")?.[1];

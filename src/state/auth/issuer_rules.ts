@@ -21,14 +21,14 @@ export interface IssuerRules {
   readonly allowedRoles: ReadonlySet<string> | null;
 }
 
-/** How an issuer's tokens get their role. `path` is null for that of `jwt-role-claim-key`. */
+/** How an issuer's tokens get their role. `path` is null for the path of `jwt-role-claim-key`. */
 export type RoleRule =
   | { readonly kind: "fixed"; readonly role: string }
   | { readonly kind: "claim"; readonly path: RolePath | null }
   | {
     readonly kind: "map";
     readonly path: RolePath | null;
-    /** By the text of the claim's value; `*` stands for all others. */
+    /** By the text of the claim's value; `*` means all other values. */
     readonly roles: ReadonlyMap<string, string>;
   };
 
@@ -128,7 +128,7 @@ function isSameJson(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Returns the role that an issuer gives a token, or null for none. `usualPath` is that of
+ * Returns the role that an issuer gives a token, or null. `usualPath` is the path of
  * `jwt-role-claim-key`. Throws if the path's `..` exceeds its maximum depth.
  */
 export function issuedRole(claims: Claims, rule: RoleRule, usualPath: RolePath): string | null {
@@ -137,7 +137,7 @@ export function issuedRole(claims: Claims, rule: RoleRule, usualPath: RolePath):
   return rule.kind === "claim" ? roleOf(claims, path) : mappedRole(path.find(claims), rule.roles);
 }
 
-/** Of a list, the first value with a role counts. Null and an empty list name no role. */
+/** Of a list, the first value with a role applies. Null and an empty list name no role. */
 function mappedRole(value: unknown, roles: ReadonlyMap<string, string>): string | null {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value ?? null];
   const texts = values.filter((one) => one !== null).map(roleText);

@@ -59,8 +59,8 @@ export function unverifiedIssuer({ parts }: UnverifiedToken): string | null {
 }
 
 /**
- * Tries keys in order. Returns null if none verifies the signature. Throws `errors.invalidClaims` if
- * the payload is not a JSON object.
+ * Tries keys in order. Returns null if no key verifies the signature. Throws `errors.invalidClaims`
+ * if the payload is not a JSON object.
  */
 export async function verifySignature(
   { header, parts }: UnverifiedToken,

@@ -71,7 +71,7 @@ export class JwtCache {
     this.#maxEntries = maxEntries;
   }
 
-  /** Returns the entry of a token, and counts the lookup. */
+  /** Returns the entry of a token, and reports the lookup. */
   get(text: string): CachedToken | undefined {
     this.#lookups++;
     this.#listener?.({ kind: "jwt-cache-lookup" });

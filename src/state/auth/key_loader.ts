@@ -5,7 +5,7 @@ import type { Schedule } from "../../base/lib/timers.ts";
 import { type Fetch, fetchDocument, KeyFetchError } from "./fetch_document.ts";
 import { importKey, type KeySet, type VerificationKey } from "./keys.ts";
 
-/** Where the keys of an issuer are: at a URL, or where its discovery document says. */
+/** Where the keys of an issuer are: at a URL, or at the URL of its discovery document. */
 export type KeyLocation =
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "discovery"; readonly issuer: string };

@@ -152,7 +152,8 @@ function usableAlgorithms(jwk: JsonObject): readonly string[] {
   return algorithmsOf(jwk).filter((name) => alg === undefined || alg === name);
 }
 
-/** Returns the algorithms of a key's type and curve; the first is that of a key without `alg` that signs. */
+/** Returns the algorithms of a key's type and curve; the first is the algorithm of a key without
+ * `alg` that signs. */
 export function algorithmsOf({ kty, crv }: JsonObject): readonly string[] {
   const type = kty === "EC" || kty === "OKP" ? `${kty} ${crv}` : String(kty);
   return algorithmsByType.get(type) ?? [];

@@ -18,7 +18,7 @@ export type WaitUntil = ((work: Promise<void>) => void) | undefined;
 /** Dependencies of a {@linkcode RemoteKeySet}. */
 export interface KeyDependencies extends FetchDependencies {
   readonly observe: (event: Observation) => void;
-  /** Counts the fetches by issuer and result. */
+  /** Counter of fetches by issuer and result. */
   readonly fetches: Counter;
   /**
    * `shared`: requests wait for one fetch. `unshared`: I/O belongs to one request, so a request does not
@@ -99,8 +99,8 @@ export class RemoteKeySet {
   }
 
   /**
-   * Returns the keys for a token with this `kid`. Fetches them once if none has it, at most every 30 s.
-   * Throws, or rejects with, `errors.keysUnavailable`.
+   * Returns the keys for a token with this `kid`. Fetches the keys once if no key has it, at most
+   * every 30 s. Throws, or rejects with, `errors.keysUnavailable`.
    */
   setWithKey(kid: string | null, waitUntil?: WaitUntil): KeySet | Promise<KeySet> {
     const current = this.current(waitUntil);
@@ -227,7 +227,7 @@ export class RemoteKeySets {
     if (this.#isStarted) this.start();
   }
 
-  /** Fetches the keys, and those of later configurations, before requests need them. */
+  /** Fetches the keys, also of later configurations, before requests need them. */
   start(): void {
     this.#isStarted = true;
     for (const set of this.#sets.values()) set.prefetch();

@@ -27,8 +27,8 @@ export function indexRevocations(list: readonly Revocation[]): RevocationIndex {
 }
 
 /**
- * Returns whether a token is revoked at a time, in epoch seconds. A claim other than a string compares
- * by its JSON text. A token without `iat` counts as issued before any time.
+ * Returns whether a token is revoked at a time, in epoch seconds. A claim other than a string
+ * compares by its JSON text. A token without `iat` is treated as issued before any time.
  */
 export function isRevoked(
   token: Pick<VerifiedToken, "claims" | "json">,

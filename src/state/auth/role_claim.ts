@@ -53,7 +53,7 @@ export function roleOf(claims: Claims, path: RolePath): string | null {
   return value === undefined ? null : roleText(value);
 }
 
-/** Returns the text of a claim's value: that of a string, else compact JSON. */
+/** Returns the text of a claim's value: the text of a string, else compact JSON. */
 export function roleText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

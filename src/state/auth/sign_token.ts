@@ -1,4 +1,4 @@
-/** Signs tokens with the service's own secret. @module */
+/** Signs tokens with the secret of svc. @module */
 import { importJWK, type JWK, SignJWT } from "jose";
 import type { JsonObject } from "../../base/lib/json_object.ts";
 import { algorithmsOf, AuthSettingError, readSecret } from "./keys.ts";
@@ -56,8 +56,8 @@ export interface TokenClaimConfig {
 }
 
 /**
- * Returns the claims of a token: the role where `jwt-role-claim-key` says, `iss` if `jwt-issuer` is set,
- * `aud` if `jwt-aud` is set, `iat` and `exp`. `now` is in epoch milliseconds.
+ * Returns the claims of a token: the role at the path of `jwt-role-claim-key`, `iss` if
+ * `jwt-issuer` is set, `aud` if `jwt-aud` is set, `iat` and `exp`. `now` is in epoch milliseconds.
  */
 export function tokenClaims(
   role: string,

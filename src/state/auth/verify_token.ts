@@ -15,17 +15,17 @@ import type { RemoteKeySet, WaitUntil } from "./remote_key_set.ts";
 export interface TokenIssuer {
   /** The `iss` claim that tokens must have; null for any. */
   readonly name: string | null;
-  /** Keys of the configuration; null for none. */
+  /** Keys of the configuration, or null. */
   readonly localKeys: KeySet | null;
-  /** Keys by URL; null for none. */
+  /** Keys by URL, or null. */
   readonly remoteKeys: RemoteKeySet | null;
-  /** Rules of `jwt-issuers`; null for none. */
+  /** Rules of `jwt-issuers`, or null. */
   readonly rules: IssuerRules | null;
 }
 
 export interface Issuers {
   readonly listed: ReadonlyMap<string, TokenIssuer>;
-  /** The keys of `jwt-secret`, `jwt-jwks-url` and `jwt-issuer`; null if none of them is set. */
+  /** The keys of `jwt-secret`, `jwt-jwks-url` and `jwt-issuer`; null if neither is set. */
   readonly unlisted: TokenIssuer | null;
 }
 
@@ -50,8 +50,8 @@ export interface VerificationResult {
 }
 
 /**
- * Verifies a token's signature with the keys of its issuer, those of the configuration first. Fetches
- * the issuer's keys if they are not known, or if none has the token's `kid`.
+ * Verifies a token's signature with the keys of its issuer, first with keys of the configuration.
+ * Fetches the issuer's keys if they are not known, or if no key has the token's `kid`.
  *
  * Throws `errors.invalidToken` for a token that no key verifies, `errors.invalidClaims` if the payload
  * is not a JSON object, `errors.keysUnavailable` if the keys cannot be fetched.

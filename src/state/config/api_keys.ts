@@ -10,7 +10,7 @@ export interface ApiKey {
   readonly sha256: string;
   /** Database role of requests with the key. */
   readonly role: string;
-  /** Claims of these requests beside the role. Default: none. */
+  /** Claims of these requests in addition to the role. Default: none. */
   readonly claims?: JsonObject;
 }
 

@@ -60,8 +60,8 @@ export class MissingOptionError extends ConfigError {
 }
 
 /**
- * Combines errors into one with a line for each: those of the file by line, then those of the
- * command line and the environment, then missing options. Expects at least one.
+ * Combines errors into one with a line for each: errors of the file by line, then of the command
+ * line and the environment, then missing options. Expects at least one.
  */
 export function combineProblems(problems: readonly ConfigError[]): ConfigError {
   // An option whose default is another option repeats the error of that one.

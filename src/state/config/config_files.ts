@@ -25,7 +25,7 @@ import { installCall } from "../../base/lib/program_call.ts";
 export interface ConfigArguments {
   /** Path of the configuration file; null if the arguments name none. */
   readonly file: string | null;
-  /** Values of options: those of `--key=value`, and a connection string as that of `db-uri`. */
+  /** Values of options: of `--key=value`, and of `db-uri` from a connection string. */
   readonly flags: ConfigFlags;
 }
 
@@ -42,8 +42,8 @@ export interface ConfigReader {
 }
 
 /**
- * Reads file, environment and flags; `defaults` precede the options' own defaults. Throws an `Error`
- * if the configuration is invalid.
+ * Reads file, environment and flags; `defaults` precede the options' defaults. Throws an `Error` if
+ * the configuration is invalid.
  */
 export function configReader(
   { file, flags }: ConfigArguments,
@@ -73,7 +73,7 @@ function fileReader(): ReadBytes {
   };
 }
 
-/** Makes the paths in flags absolute, since those in the file are relative to the file's folder. */
+/** Makes the paths in flags absolute, since paths in the file are relative to the file's folder. */
 function withResolvedPaths(flags: ConfigFlags): ConfigFlags {
   const absolute = Array.from(flags, ([key, { name, value }]) => {
     const location = isEmbedded(value) ? locationOf(value) : "memory";
@@ -130,7 +130,7 @@ export async function openConfiguredTransport(
   return await openTransport(config, dependenciesOf(config, file));
 }
 
-/** Rejects with an `Error` that says how to install PGlite if it is missing. */
+/** Rejects with an `Error` that describes how to install PGlite if it is missing. */
 async function requireEmbeddedPostgres(): Promise<void> {
   try {
     await import("@electric-sql/pglite");

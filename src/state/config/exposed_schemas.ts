@@ -49,7 +49,7 @@ function namesOf(item: string): readonly string[] {
   return item.split("<").map((name) => name.trim());
 }
 
-/** Returns the names of a chain with those behind them; a schema on its own says nothing of others. */
+/** Returns the names of a chain, each with the names after it. A single schema has no fallbacks. */
 function suffixesOf(chain: readonly string[]) {
   return chain.length === 1 ? [] : chain.map((name, at) => [name, chain.slice(at + 1)] as const);
 }

@@ -63,7 +63,8 @@ function withoutLongTexts(text: string): string {
   );
 }
 
-/** Returns the lines of keys, which the TOML parser does not report. The first line of a key counts. */
+/** Returns the lines of keys, which the TOML parser does not report. If a key occurs twice, the
+ * first line applies. */
 function keyLines(statements: readonly string[]): ReadonlyMap<string, number> {
   const lines = new Map<string, number>();
   let table = "";
@@ -79,7 +80,7 @@ function keyLines(statements: readonly string[]): ReadonlyMap<string, number> {
   return lines;
 }
 
-/** Returns the line of a key; that of its table if the table is a value. */
+/** Returns the line of a key; the line of its table if the table is a value. */
 function lineOf(key: string, lines: ReadonlyMap<string, number>): number {
   const end = key.lastIndexOf(".");
   return lines.get(key) ?? (end === -1 ? 1 : lineOf(key.slice(0, end), lines));
@@ -97,7 +98,8 @@ function parseToml(path: string, text: string, statements: readonly string[]): o
 }
 
 function syntaxProblem(statement: string, error: TomlError) {
-  // Only the first line is about the error; the others quote the file, which may hold a secret.
+  // Only the first line is about the error; other messages quote the file, which may contain a
+  // secret.
   const reason = error.message.split("\n")[0]!.replace(/^Invalid TOML document: /, "");
   return {
     key: /^\s*([A-Za-z0-9_.-]+)\s*=/.exec(statement)?.[1] ?? null,

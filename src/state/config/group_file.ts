@@ -12,8 +12,8 @@ interface GroupFileContext {
 }
 
 /**
- * Parses all entries. The last value of a repeated key counts. In texts, `$(NAME)` inserts a preceding
- * key or an environment variable. `$$` inserts a dollar sign.
+ * Parses all entries. The last value of a repeated key applies. In texts, `$(NAME)` inserts a
+ * preceding key or an environment variable. `$$` inserts a dollar sign.
  *
  * ```text
  * File      = *Directive

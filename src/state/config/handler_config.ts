@@ -1,7 +1,7 @@
 /** The options that a handler shares with the configuration file. @module */
 import type { Config } from "./options.ts";
 
-/** Options that only a process of its own has a use for. */
+/** Options that only the process of svc uses. */
 type ProcessOption =
   | `${"adminServer" | "log" | "metrics" | "tenant"}${string}`
   | `server${"HeaderTimeout" | "Host" | "IdleTimeout" | "MaxConnections" | "Port" | "Reuseport"}`

@@ -77,7 +77,7 @@ export interface RoleDefaults {
   /** In the order of `pg_roles.rolconfig`. */
   readonly settings: readonly (readonly [name: string, value: string])[];
   readonly isolation: IsolationLevel | null;
-  /** The role's own `db-max-cost`; 0 for no limit, null for the option's value. */
+  /** The role's `db-max-cost`; 0 for no limit, null for the option's value. */
   readonly maxCost: number | null;
 }
 
@@ -98,9 +98,9 @@ const firstVersionWithGrants = 15;
 const maxCostName = "db_max_cost";
 
 /**
- * Returns the statement that reads the settings of all roles that the authenticator role is a direct
- * member of, except settings that it may not set, and whether that role sets its own timeout. `version` is
- * the result of `version()`.
+ * Returns the statement that reads the settings of all roles that the authenticator role is a
+ * direct member of, except settings that it may not set, and whether that role sets a timeout.
+ * `version` is the result of `version()`.
  */
 export function roleStatement(
   version: string,

@@ -22,7 +22,7 @@ export interface JsonList<Entry> {
   readonly members: MemberChecks;
   /** Reads an entry whose members are valid. Returns a text that describes the problem if it is not. */
   readonly read: (entry: JsonObject, context: CodecContext) => Entry | string;
-  /** Returns a problem that one entry has because of an earlier one; null for none. */
+  /** Returns a problem that one entry has because of an earlier one, or null. */
   readonly conflict: (entry: Entry, earlier: Entry) => string | null;
 }
 

@@ -15,13 +15,13 @@ export interface JwtIssuer {
   readonly secret?: string;
   /** JSON Web Key Set (RFC 7517), instead of `jwks_url`. */
   readonly keys?: { readonly keys: readonly JsonObject[] };
-  /** Audiences, one of which `aud` must name. Default: that of `jwt-aud`. */
+  /** Audiences, one of which `aud` must name. Default: the value of `jwt-aud`. */
   readonly audience?: string | readonly string[];
   /** Accepted values of `alg`. Default: the asymmetric algorithms; for `secret`: HS256. */
   readonly algorithms?: readonly string[];
-  /** JSONPath of the role. Default: that of `jwt-role-claim-key`. */
+  /** JSONPath of the role. Default: the value of `jwt-role-claim-key`. */
   readonly role_claim?: string;
-  /** Roles by the value of the role claim; `*` stands for all other values. Default: the value. */
+  /** Roles by the value of the role claim; `*` means all other values. Default: the value. */
   readonly roles?: Readonly<Record<string, string>>;
   /** Roles that the issuer may give. Default: any of `roles`, or `role`. */
   readonly allowed_roles?: readonly string[];

@@ -45,7 +45,7 @@ export interface ConfigSources {
   readonly flags?: ConfigFlags;
   /** The variable `DATABASE_URL`: `db-uri` if no other source sets it. Default: null. */
   readonly databaseUrl?: string | null;
-  /** Values that precede the options' own defaults, already checked. Default: none. */
+  /** Values that precede the options' defaults, already checked. Default: none. */
   readonly defaults?: Partial<Config>;
   /** Returns why the file must not set an option; null if it may. Default: it may set all. */
   readonly refuse?: (key: OptionKey) => string | null;
@@ -63,7 +63,7 @@ export const noValues: DatabaseValues = new Map();
 
 /**
  * Loads the whole configuration. A setting in the database precedes the flag, which precedes the
- * environment variable, which precedes the file. An alias counts only if the key itself has no
+ * environment variable, which precedes the file. An alias applies only if the key itself has no
  * value. An empty text unsets an option, and hides sources of lower precedence.
  *
  * Throws `ConfigError` for all problems, or for the first one in a dialect that ignores invalid values.
@@ -90,7 +90,7 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
     secretIsBase64: false,
     invalidConfig: loader.dialect.invalidConfig,
   };
-  // A wrong value of the option itself is reported with the others.
+  // A wrong value of the option itself is reported with the other errors.
   const secretIsBase64 = loadOrNothing(loader, context).value === true;
   const loaded = new Map(
     rows.map((row) => [

@@ -46,7 +46,7 @@ export interface ShownOption {
   readonly isChanged: boolean;
 }
 
-/** Returns the options of {@linkcode redactedConfig}, those with a changed value first. */
+/** Returns the options of {@linkcode redactedConfig}, options with a changed value first. */
 export function shownOptions(config: Config): readonly ShownOption[] {
   const shown = redactedConfig(config).trimEnd().split("\n").map((line) => {
     const [, key = "", value = ""] = /^(.*?) = (.*)$/.exec(line) ?? [];
@@ -55,7 +55,7 @@ export function shownOptions(config: Config): readonly ShownOption[] {
   return shown.toSorted((a, b) => Number(b.isChanged) - Number(a.isChanged));
 }
 
-/** Returns the literal of an option's default; null if it has none that holds for all configurations. */
+/** Returns the literal of an option's default; null if its default depends on the configuration. */
 function defaultLiteral(key: string, config: Config): string | null {
   const row = rows.find(([name]) => name === key)?.[1];
   if (row === undefined || row.default === required) return null;
@@ -66,7 +66,8 @@ function defaultLiteral(key: string, config: Config): string | null {
   return codec.print(value, { secretIsBase64: false });
 }
 
-/** Options that most configurations set. The example file begins with them, and comments out the others. */
+/** Options that most configurations set. The example file begins with them, and comments out all
+ * other options. */
 const firstKeys: readonly OptionKey[] = ["db-uri", "db-schemas", "db-anon-role", "jwt-secret"];
 
 /** Returns a commented, valid configuration file with every option. */

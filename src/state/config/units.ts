@@ -29,7 +29,7 @@ interface UnitBounds {
 const maxTimeMs = 2_147_483_647;
 
 /**
- * Returns the codec of times. A number, or a text without unit, counts seconds; units are `ms`, `s`,
+ * Returns the codec of times. A number, or a text without unit, is in seconds; units are `ms`, `s`,
  * `m`, `h` and `d`. The value is in seconds and has at most three decimals.
  */
 export function time({ min = 0, max = maxTimeMs / 1000 }: Partial<UnitBounds> = {}): Codec<number> {
@@ -50,7 +50,7 @@ export function time({ min = 0, max = maxTimeMs / 1000 }: Partial<UnitBounds> = 
 }
 
 /**
- * Returns the codec of sizes. A number, or a text without unit, counts bytes; the units `k`, `m` and
+ * Returns the codec of sizes. A number, or a text without unit, is in bytes; the units `k`, `m` and
  * `g` are powers of 1024. The value is in bytes.
  */
 export function size(

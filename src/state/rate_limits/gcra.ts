@@ -5,7 +5,7 @@
 export interface Rate {
   /** Time between two requests at the steady rate. */
   readonly interval: number;
-  /** How far ahead of time a request may arrive: that of `burst - 1` requests. */
+  /** How far ahead of time a request may arrive: the time of `burst - 1` requests. */
   readonly tolerance: number;
 }
 
@@ -78,7 +78,7 @@ export class ArrivalTable {
     return Math.floor((this.#now() - this.#start) * 1000) + 1;
   }
 
-  /** Returns the arrival time of a key; 0 without one. */
+  /** Returns the arrival time of a key, or 0. */
   get(key: string): number {
     return this.#times.get(key) ?? this.#earlier.get(key) ?? 0;
   }
@@ -89,7 +89,7 @@ export class ArrivalTable {
     this.#times.set(key, time);
   }
 
-  /** V8 looks for the first key of a map behind all that were deleted, so that none is deleted. */
+  /** V8 searches for the first key of a map after all deleted keys, so no key is deleted. */
   #makeRoom(characters: number): void {
     this.#characters += characters;
     if (this.#times.size < maxKeys && this.#characters <= maxKeyCharacters) return;

@@ -15,7 +15,7 @@ export interface RateLimitInputs {
   readonly previous: RateLimits | null;
   /** Milliseconds since any start; never goes back. */
   readonly now: () => number;
-  /** Threads that count beside each other, each by its part of the rates. */
+  /** Threads that count in parallel, each by its part of the rates. */
   readonly threads: number;
 }
 

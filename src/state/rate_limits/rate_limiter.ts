@@ -15,7 +15,7 @@ export interface PreparedPolicy extends Pick<RateLimitPolicy, "name" | "method" 
   readonly header: readonly [name: string, value: string];
   /** Path under which requests count, in the form of {@linkcode LimitedResource}; null for all. */
   readonly under: string | null;
-  /** Returns the text of a claim; null without it. Null if the policy counts by something else. */
+  /** Returns the text of a claim; null without it. Null if the policy has another key. */
   readonly claim: ((claims: string) => string | null) | null;
 }
 
@@ -28,7 +28,7 @@ export interface RateLimits {
   readonly table: ArrivalTable;
 }
 
-/** Facts about a request before its authentication. */
+/** Data of a request before its authentication. */
 export interface LimitedRequest {
   readonly limits: RateLimits;
   /** Receives the name of a policy that refuses the request. */
@@ -38,7 +38,7 @@ export interface LimitedRequest {
   readonly resource: LimitedResource;
 }
 
-/** Facts about a request after its authentication. */
+/** Data of a request after its authentication. */
 export interface LimitedIdentity {
   readonly role: string;
   /** JSON text. */
@@ -56,7 +56,7 @@ interface Charge {
   readonly decision: Decision;
 }
 
-/** The counts of one request, or of one operation of it. */
+/** The charges of one request, or of one operation of it. */
 export class Admission {
   readonly #request: LimitedRequest;
   #charges: readonly Charge[] = [];
@@ -91,7 +91,7 @@ export class Admission {
     this.#charges = [];
   }
 
-  /** Returns the `RateLimit` fields of the tightest policy that matched; empty if none did. */
+  /** Returns the `RateLimit` fields of the tightest policy that matched; empty if no policy did. */
   headers(): HeaderList {
     const charge = this.#refusal ?? this.#tightest();
     return charge === null ? noHeaders : rateLimitHeaders(charge);

@@ -6,13 +6,14 @@ import { percentDecode } from "../../base/http/percent.ts";
 export interface LimitedResource {
   /** HEAD is GET, which does the same work. POST to `/<relation>/$query` is QUERY. */
   readonly method: string;
-  /** Decoded segments behind slashes. A slash in a segment is `%2F`. */
+  /** Decoded segments after slashes. A slash in a segment is `%2F`. */
   readonly path: string;
   /** Path of the relation of a live query; null for other requests. */
   readonly livePath: string | null;
 }
 
-/** Returns whether a policy of a method counts requests with another one. QUERY is a way to GET. */
+/** Returns whether a policy of a method applies to requests with another one. QUERY is a way to
+ * GET. */
 export function countsMethod(ofPolicy: string, method: string): boolean {
   return ofPolicy === method || (ofPolicy === "GET" && method === "QUERY");
 }
@@ -23,7 +24,7 @@ export function decodedPath(path: string): string {
   return path.split("/").map((raw) => pathSegment(percentDecode(raw, "replace"))).join("/");
 }
 
-/** Returns a segment whose slashes cannot be taken for those of the path. */
+/** Returns a segment whose slashes cannot be taken for separators of the path. */
 export function pathSegment(name: string): string {
   return name.replaceAll("/", "%2F");
 }

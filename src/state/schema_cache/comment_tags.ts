@@ -1,5 +1,5 @@
 /**
- * Reads the tags in comments of relations, functions and schemas. Each stands on a line of its own.
+ * Reads the tags in comments of relations, functions and schemas. Each is on a separate line.
  *
  * ```text
  * @primary
@@ -95,7 +95,7 @@ function readDeprecation(line: string): { headers: HeaderList; text: string } | 
   };
 }
 
-/** Functions without the tags of their comments, and what the tags say. */
+/** Functions without the tags of their comments, and the values of the tags. */
 interface TaggedRoutines {
   readonly rows: readonly RoutineRow[];
   readonly primary: readonly string[];

@@ -1,5 +1,6 @@
 /**
- * Adds keys that comments of relations declare to those of the catalogue. The grammar of a key, after `@`:
+ * Adds keys that comments of relations declare to the keys of the catalogue. The grammar of a key,
+ * after `@`:
  *
  * ```abnf
  * key      = "primaryKey" columns / "unique" columns
@@ -86,7 +87,7 @@ function withComment(row: RelationRow, comment: TaggedComment | undefined): Rela
   return [oid, schema, name, comment.text, ...rest];
 }
 
-/** A declaration has no effect. The message says why. */
+/** A declaration has no effect. The message contains the reason. */
 class DeclarationProblem extends Error {}
 
 const name = String.raw`(?:"(?:[^"]|"")+"|[\p{L}\p{N}_$]+)`;

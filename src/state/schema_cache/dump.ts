@@ -2,7 +2,7 @@
 import { indexSchemaCache } from "./lookups.ts";
 import type { Relation, SchemaCache, SchemaCacheData } from "./schema_cache.ts";
 
-/** Members of the dump, whose names are stable, and those of the data. */
+/** Members of the dump, whose names are stable, and members of the data. */
 const members = {
   dbMediaHandlers: "mediaHandlers",
   dbRelationships: "relationships",

@@ -167,8 +167,9 @@ select s from pg_catalog.unnest($1::pg_catalog.text[]) s
 where s not in (select nspname from pg_catalog.pg_namespace)`;
 
 /**
- * Returns the processes that lock relations exclusively, or wait to do so, first those that have a lock.
- * A load waits behind both. The query reads as few catalogue tables as possible, since one of them may be locked.
+ * Returns the processes that lock relations exclusively, or wait to do so, first those that have a
+ * lock. A load waits for both. The query reads as few catalogue tables as possible, since one of
+ * them may be locked.
  */
 export const blockersQuery = `
 select pg_catalog.concat('process ', l.pid, ' (', a.application_name, ') ',
@@ -274,7 +275,8 @@ function functionsOf(
   };
 }
 
-/** Returns which schemas are versions of others, and which are deprecated; neither without any. */
+/** Returns which schemas are versions of other schemas, and which are deprecated; both are empty if
+ * there are no such schemas. */
 function versionsOf(
   comments: Readonly<Record<string, string>>,
   config: SchemaCacheConfig,

@@ -60,7 +60,7 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
 type ByName<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
 type IndexByName<Value> = Map<string, Map<string, Value>>;
 
-/** Adds to a schema the names that only the others have. The first of them precedes. */
+/** Adds to a schema the names that only its fallbacks have. The first of them precedes. */
 function addMissing<Value>(
   index: IndexByName<Value>,
   schema: string,
@@ -74,8 +74,8 @@ function addMissing<Value>(
 
 /**
  * Adds the relationships that requests of a schema with fallbacks can use: to relations that they
- * reach, through junctions that they reach. A function of rows hides those of its name and origin in
- * the schemas behind its own, as does a relation.
+ * reach, through junctions that they reach. A computed column hides functions of its name and
+ * origin in the fallback schemas, as does a relation.
  */
 function addFallbackRelationships(
   relationships: IndexByName<Map<string, readonly Relationship[]>>,
@@ -93,7 +93,7 @@ function addFallbackRelationships(
     !isHidden(each.foreign) && !(each.kind === "many-to-many" && isHidden(each.junction));
   for (const bySchema of [...relationships.values()].flatMap((names) => [...names.values()])) {
     const reached = order.flatMap((other) => bySchema.get(other)?.filter(isReached) ?? []);
-    // The function of the first schema hides the others of its name.
+    // The function of the first schema hides other functions of its name.
     const functions = reached.flatMap((each) => each.kind === "computed" ? [each.function] : []);
     const hiding = new Map(functions.reverse().map((each) => [each.name, each.schema]));
     const shown = reached.filter((each) =>

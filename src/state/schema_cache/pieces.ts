@@ -4,7 +4,7 @@
 import { mapSliced, type SlicedWork } from "../../base/lib/slices.ts";
 import type { SchemaCacheData } from "./schema_cache.ts";
 
-/** Entries of one piece: their JSON text has about a megabyte. */
+/** Entries of one chunk: their JSON text has about a megabyte. */
 const entriesPerPiece = 400;
 
 export function schemaPieces(data: SchemaCacheData): SlicedWork<readonly string[]> {
@@ -24,7 +24,7 @@ function slicesOf(list: readonly unknown[]): readonly (readonly unknown[])[] {
   );
 }
 
-/** Reads the data of pieces. `pause` lets the thread do other work between two of them. */
+/** Reads the data of chunks. `pause` lets the thread do other work between two of them. */
 export async function readPieces(
   pieces: readonly string[],
   pause: () => Promise<void>,

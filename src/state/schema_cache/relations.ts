@@ -88,7 +88,7 @@ export function columnNames(row: RelationRow): readonly (string | undefined)[] {
 /**
  * Returns the primary keys of all tables whose key the view shows completely. Keys are ordered by
  * the position of their first column in the view. If the view shows a column twice, the first one
- * counts. The rows need not be unique by these columns.
+ * applies. The rows need not be unique by these columns.
  */
 function viewPrimaryKey(
   viewColumns: ViewColumns,

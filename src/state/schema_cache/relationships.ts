@@ -27,7 +27,7 @@ export interface ForeignKey {
   readonly columns: readonly number[];
   readonly foreignTable: number;
   readonly foreignColumns: readonly number[];
-  /** True if the columns are exactly those of a primary or unique key of the table. */
+  /** True if the columns are exactly the columns of a primary or unique key of the table. */
   readonly unique: boolean;
 }
 

@@ -5,8 +5,8 @@ import type { ParameterRow, RoutineRow } from "./queries/routines.ts";
 
 /**
  * Builds functions, sorted by schema and name. Overloads are sorted by number of parameters,
- * comment (null first) and parameters. Of the functions' settings, those in `appliedSettings` are
- * kept. `tags` has the values of their tags.
+ * comment (null first) and parameters. Of the functions' settings, the ones in `appliedSettings`
+ * are kept. `tags` has the values of their tags.
  */
 export function buildRoutines(
   rows: readonly RoutineRow[],

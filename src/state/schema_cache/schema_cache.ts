@@ -35,7 +35,7 @@ export interface UniqueIndex {
   /** Columns in the order of the index; null if a key is another expression. */
   readonly columns: readonly string[] | null;
   readonly expressions: readonly string[];
-  /** SQL text of the condition of a partial index; null for others. */
+  /** SQL text of the condition of a partial index; null otherwise. */
   readonly predicate: string | null;
 }
 
@@ -52,11 +52,12 @@ export interface Relation extends QualifiedName {
   readonly changesSession?: "read" | "write";
   /** Where requests are executed that read the relation. Default: a standby may execute them. */
   readonly readsFrom?: "primary";
-  /** Column that names rows for readers, as the tag `@label` says. Default: no tag. */
+  /** Column that names rows for readers, from the tag `@label`. Default: no tag. */
   readonly label?: string;
-  /** Most rows of a request, as the tag `@maxRows` says; `db-max-rows` may be lower. Default: no tag. */
+  /** Most rows of a request, from the tag `@maxRows`; `db-max-rows` may be lower. Default: no
+   * tag. */
   readonly maxRows?: number;
-  /** Headers of answers, as the tag `@deprecated` says. Default: no tag. */
+  /** Headers of answers, from the tag `@deprecated`. Default: no tag. */
   readonly deprecation?: HeaderList;
   /** True if several inserts have the effect of one insert of all their rows. Default: false. */
   readonly hasDivisibleInserts?: true;
@@ -140,7 +141,7 @@ export type Volatility = "immutable" | "stable" | "volatile";
 /** A function that `/rpc` can call. */
 export interface Routine extends QualifiedName {
   readonly comment: string | null;
-  /** Headers of answers, as the tag `@deprecated` says. Default: no tag. */
+  /** Headers of answers, from the tag `@deprecated`. Default: no tag. */
   readonly deprecation?: HeaderList;
   readonly parameters: readonly Parameter[];
   readonly returns: {
@@ -154,11 +155,12 @@ export interface Routine extends QualifiedName {
     readonly domain: string | null;
     /** The relation whose row type is returned, directly or through domains; null otherwise. */
     readonly relation: QualifiedName | null;
-    /** Columns of OUT, INOUT and TABLE parameters, or of a composite type beside relations. */
+    /** Columns of OUT, INOUT and TABLE parameters, or of a composite type that is not a
+     * relation. */
     readonly columns?: readonly string[];
   };
   readonly volatility: Volatility;
-  /** Its own `default_transaction_isolation`, in lower case; null when unset. */
+  /** The `default_transaction_isolation` of the function, in lower case; null when unset. */
   readonly isolation: string | null;
   /** Settings of the function that its call applies to the transaction: [name, value]. */
   readonly settings: readonly (readonly [string, string])[];
@@ -176,7 +178,7 @@ export interface DataRepresentation {
 
 /** A user-defined way to render rows, or the value of a function, as a media type. */
 export interface MediaHandler {
-  /** Kind: `aggregate` over a relation's rows, over `any` rows, or a `function`'s own value. */
+  /** Kind: `aggregate` over a relation's rows, over `any` rows, or the value of a `function`. */
   readonly kind: "aggregate" | "any" | "function";
   /** The relation of an `aggregate`, the name of a `function`; null for `any`. */
   readonly target: QualifiedName | null;
@@ -227,14 +229,14 @@ export interface SchemaCacheData {
    * Names of functions that run a function declared `VOLATILE`: themselves, in defaults of their
    * arguments, or as support functions of an aggregate.
    *
-   * Of functions declared `VOLATILE`, the list holds only those with one argument, which is a row
-   * or a column: a read can call them beside its own function. Null when operators, casts or types
-   * run volatile functions, so that any statement may run one.
+   * Of functions declared `VOLATILE`, the list contains only functions with one argument, which is
+   * a row or a column: a read can call them in addition to the function that it names. Null when
+   * operators, casts or types run volatile functions, so that any statement may run one.
    */
   readonly volatileFunctions: readonly string[] | null;
   /**
-   * Names of functions that may change the session, and that a read can call beside its own function. Null when
-   * any statement may run one. Default: null.
+   * Names of functions that may change the session, and that a read can call in addition to the
+   * function that it names. Null when any statement may run one. Default: null.
    */
   readonly sessionFunctions?: readonly string[] | null;
   /**
@@ -263,7 +265,7 @@ export interface SelectableColumns {
 /** The data with constant-time look-ups. `indexSchemaCache` builds it. */
 export interface SchemaCache {
   readonly data: SchemaCacheData;
-  /** Returns a relation of a schema, or that of its fallbacks. So do the other look-ups by schema. */
+  /** Returns a relation of a schema, or of its fallbacks. So do the other look-ups by schema. */
   relation(name: QualifiedName): Relation | undefined;
   /** Returns the schemas that serve what a schema lacks, in order. */
   fallbacks(schema: string): readonly string[];
@@ -280,7 +282,7 @@ export interface SchemaCache {
   routines(name: QualifiedName): readonly Routine[];
   /** Returns the names of all functions of a schema, sorted. */
   routineNames(schema: string): readonly string[];
-  /** Returns the function that casts one type to another; undefined if none exists. */
+  /** Returns the function that casts one type to another; undefined if it does not exist. */
   representation(source: string, target: string): QualifiedName | undefined;
   /**
    * Returns the handler of a target for a lower-case media type; null as target finds handlers of

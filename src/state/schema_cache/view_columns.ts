@@ -41,10 +41,11 @@ export function* trackViewColumns(
   return new Map(tracked);
 }
 
-/** The target of a view column: `computed` for an expression, `not a view` for others. */
+/** The target of a view column: `computed` for an expression, `not a view` for columns of other
+ * relations. */
 type FindTarget = (relation: number, column: number) => TargetColumn | "computed" | "not a view";
 
-/** Indexes the columns of views on first use, so only views that others read are indexed. */
+/** Indexes the columns of views on first use, so only views that other views read are indexed. */
 function targetFinder(rules: ReadonlyMap<number, readonly TargetColumn[]>): FindTarget {
   const indexes = new Map<number, ReadonlyMap<number, TargetColumn>>();
   return (relation, column) => {
@@ -94,9 +95,10 @@ const entryDepth = 4;
  *
  * `Rule = oid SP "(" Query ")"`
  *
- * PostgreSQL's `outfuncs.c` writes the tree: nodes `{TYPE :field value …}`, lists `( … )`, null `<>`. A
- * backslash escapes special characters in names, so that a name holds no space. Sub-selects and common
- * table expressions have target lists of their own, deeper than that of the outermost query.
+ * PostgreSQL's `outfuncs.c` writes the tree: nodes `{TYPE :field value …}`, lists `( … )`, null
+ * `<>`. A backslash escapes special characters in names, so that a name holds no space. Sub-selects
+ * and common table expressions have separate target lists, deeper than the list of the outermost
+ * query.
  */
 export function readViewRule(rule: string): readonly [view: number, readonly TargetColumn[]] {
   const columns: TargetColumn[] = [];

@@ -25,8 +25,8 @@ from pg_catalog.unnest(
  * catalogue rows of these schemas, over the extensions, and over the keys of all user schemas, which exposed views take
  * relationships from. Temporary tables do not change it.
  *
- * Of pg_class it hashes the columns that the schema cache depends on. TRUNCATE, REFRESH MATERIALIZED
- * VIEW and GRANT update others, and their `xmin` with them.
+ * Of pg_class it hashes the columns that the schema cache depends on. TRUNCATE, REFRESH
+ * MATERIALIZED VIEW and GRANT update other counters, and their `xmin` with them.
  */
 export const fingerprintQuery = `
 with schemas as (

@@ -65,7 +65,7 @@ export type EnumLabels = Readonly<Record<string, readonly string[]>>;
 /**
  * Parameters: exposed schemas as `regnamespace[]`. One row for each relation, by schema and name.
  *
- * The default of a column is an expression for later statements: the column's own, the domain's, or
+ * The default of a column is an expression for later statements: the column's, the domain's, or
  * `nextval` for an identity column that accepts values. Generated columns have no default. Defaults
  * cannot reference columns, so `pg_get_expr` needs no relation and takes no lock.
  *
@@ -78,8 +78,8 @@ export type EnumLabels = Readonly<Record<string, readonly string[]>>;
  * - A default, a check, a domain or a policy calls a function in SQL or a procedural language, which may
  *   query the table. `statement_timestamp()` (function 2648) differs between statements.
  *
- * System columns are those of PostgreSQL's own storage, in a table and in all tables below it. Foreign
- * tables and other access methods than `heap` (2) need not keep them.
+ * System columns are columns of PostgreSQL's storage, in a table and in all tables below it.
+ * Foreign tables and other access methods than `heap` (2) need not keep them.
  *
  * The query does not test whether foreign tables are updatable if their wrapper has no handler: the
  * test would fail.

@@ -128,7 +128,7 @@ export type RowFunctionRow = readonly [
 /**
  * Parameters: the exposed schemas and `db-extra-search-path` as `regnamespace[]`.
  *
- * A function of a relation that has children takes their rows too, so it counts for all relations.
+ * A function of a relation that has children takes their rows, too, so it applies to all relations.
  */
 export const rowFunctionsQuery = `
 select coalesce(json_agg(

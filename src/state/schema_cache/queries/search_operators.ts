@@ -4,12 +4,13 @@ import { domainBases } from "./relations.ts";
 /**
  * The result is `SearchOperators`.
  *
- * Of operators with one name and left operand, the query takes the one with two operands of one type, or
- * else the only one. The right type is that of a cast: `"bit"` and not `bit`, which has a length of 1.
+ * Of operators with one name and left operand, the query takes the one with two operands of one
+ * type, or else the only one. The right type is the type of a cast: `"bit"` and not `bit`, which
+ * has a length of 1.
  *
- * An operator with `amoppurpose = 'o'` belongs to an operator class, which only a superuser creates. Of
- * other operators and functions the query takes those of the extension alone: any user may create an
- * operator `%` of texts, which must not run for the roles of requests.
+ * An operator with `amoppurpose = 'o'` belongs to an operator class, which only a superuser
+ * creates. Of other operators and functions, the query takes only the extension's: any user may
+ * create an operator `%` of texts, which must not run for the roles of requests.
  */
 export const searchOperatorsQuery = `
 with recursive ${domainBases},

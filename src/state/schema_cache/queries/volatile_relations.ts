@@ -75,10 +75,12 @@ function sessionRelations(kind: "relation" | "write"): string {
  * types, and checks of domains without naming a function. Where one of them is volatile, so is every
  * relation.
  *
- * `session_objects` follows functions that may change the session in the same way, and over what belongs to a
- * table to those that write it: user-defined functions in SQL or a procedural language, whatever they are
- * declared, and built-in ones that set, lock or run a text. Functions of extensions are trusted. (PostgreSQL ignores casts from and to domains. An extension's cast counts if something
- * outside of extensions uses the source type: `postgis_topology` has a volatile one.)
+ * `session_objects` follows functions that may change the session in the same way, and over what
+ * belongs to a table to those that write it: user-defined functions in SQL or a procedural
+ * language, whatever they are declared, and built-in ones that set, lock or run a text. Functions
+ * of extensions are trusted. (PostgreSQL ignores casts from and to domains. An extension's cast
+ * matters if something outside of extensions uses the source type: `postgis_topology` has a
+ * volatile one.)
  */
 export const volatileRelationsQuery = `
 with recursive views (oid, schema, tree) as not materialized (
