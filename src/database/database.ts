@@ -55,7 +55,8 @@ export interface SubscriptionEvents {
 /** Listens to a channel. Rejects if that fails. */
 export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
 
-/** Over a connection of the pool, or its own if the pool has a single one. Rejects on failure. */
+/** Over a connection of the pool, or a separate one if the pool has a single connection. Rejects on
+ * failure. */
 export type Notify = (channel: string, payload: string) => Promise<void>;
 
 export type ConnectionStep =
@@ -104,14 +105,14 @@ export interface DatabaseOptions {
   readonly prepare: boolean | "auto";
   /** Whether all transactions are blocks. Default: false. */
   readonly usesBlocks?: boolean;
-  /** Default: those of the start. */
+  /** Default: the parameters of the start. */
   readonly replicas?: ReplicaSettings;
 }
 
 export interface ReplicaSettings {
-  /** A standby that lags further behind executes no reads. */
+  /** A standby that lags further executes no reads. */
   readonly maxLagMs: number;
-  /** Result of a read for which no standby is fit: that of the primary, or an error. */
+  /** Result of a read for which no standby is fit: the primary, or an error. */
   readonly fallback: "primary" | "error";
 }
 
@@ -125,10 +126,10 @@ export interface StandbyCounts {
   readonly reads: number;
 }
 
-/** Live counts of reads that standbys may execute, for metrics. */
+/** Current numbers of reads that standbys may execute, for metrics. */
 export interface ReplicaCounts {
   readonly standbys: readonly StandbyCounts[];
-  /** Reads that the primary executed in place of standbys, by reason. */
+  /** Reads that the primary executed instead of standbys, by reason. */
   readonly fallbacks: ReadonlyMap<string, number>;
   /** Reads that the primary repeated, by reason. */
   readonly retries: ReadonlyMap<string, number>;
@@ -139,8 +140,9 @@ export interface Database {
   /**
    * Runs a transaction. The receiver of the reply owns its body and reads or discards it: a stream
    * that is neither read nor discarded keeps a connection busy. A `caller` that leaves cancels a
-   * read, running or queued; a write runs to its end. When the caller's deadline is over, a queued transaction
-   * rejects with `134`, and a running one is canceled; its result is then that of PostgreSQL.
+   * read, running or queued; a write runs to its end. When the caller's deadline is over, a queued
+   * transaction rejects with `134`, and a running one is canceled; its result then comes from
+   * PostgreSQL.
    *
    * If its end is `open`, the result has the open transaction, which the caller ends in any case.
    *
@@ -153,8 +155,9 @@ export interface Database {
   flush(): void;
   counts(): PoolCounts;
   /**
-   * Asks the server over an idle connection; null where none is idle. Resolves with its answer. Rejects if
-   * none comes within 5 s, and closes the connection. Absent without a pool of sockets.
+   * Asks the server over an idle connection; null where none is idle. Resolves with its answer.
+   * Rejects if no answer arrives within 5 s, and closes the connection. Absent without a pool of
+   * sockets.
    */
   ask?(): Promise<void> | null;
   /** Asks over each idle connection before it is used again, and closes it after a second. Absent without a pool of sockets. */
@@ -214,11 +217,11 @@ export interface DatabaseConfig {
   readonly dialect: Pick<Dialect, "namesApplicationInKeywords">;
 }
 
-/** Whether connections stay open in a pool, or each request opens and closes its own. */
+/** Whether connections stay open in a pool, or each request opens and closes one. */
 export type Connections = "pooled" | "per-request";
 
 export interface DatabaseDependencies {
-  /** SQL that initialises a new embedded database; null for none. */
+  /** SQL that initialises a new embedded database, or null. */
   readonly embeddedInit: InitScript | null;
   /** Extensions of an embedded database. Default: none. */
   readonly embeddedExtensions?: Readonly<Record<string, object>>;

@@ -8,7 +8,7 @@ export type FatalFailure =
   | { readonly kind: "login" }
   | { readonly kind: "pooler"; readonly mode: "transaction" | "statement" };
 
-/** Returns the kind of a failure that a retry cannot repair; null for all others. */
+/** Returns the kind of a failure that a retry cannot repair; null for all other errors. */
 export function fatalFailureOf(thrown: unknown): FatalFailure | null {
   if (thrown instanceof ServiceError) {
     const { own, code, details } = thrown.fields;

@@ -10,9 +10,10 @@ export type ResultUse =
   | "held";
 
 /**
- * How further rows of a statement with `use: "result"` or `"held"` continue its body. The last column of the first row
- * is a whole body of its own: it is empty or ends with `closing`. Each further row puts `separator` and
- * its own last column before `closing`; its other columns are ignored. ASCII texts, of few characters.
+ * How further rows of a statement with `use: "result"` or `"held"` continue its body. The last
+ * column of the first row is a complete body: it is empty or ends with `closing`. Each further row
+ * puts `separator` and its last column before `closing`; its other columns are ignored. ASCII
+ * texts, of few characters.
  */
 export interface BodyFraming {
   /** Between two rows; not before the first that follows an empty body. */
@@ -44,7 +45,7 @@ export type StatementRole =
 export interface Statement {
   /** Default: none, for statements of the service itself. */
   readonly role?: StatementRole;
-  /** Position of its operation in a transaction. Default: that of the transaction as a whole. */
+  /** Position of its operation in a transaction. Default: the whole transaction. */
   readonly operation?: number;
   /** SQL with `$1` …; the text is also the key under which it is prepared. */
   readonly text: string;
@@ -92,9 +93,9 @@ interface TransactionCommon {
   /** Run in order; the first failure ends the transaction. At most one of them has `use: "result"`. */
   readonly statements: readonly Statement[];
   /**
-   * Search path and role of the transaction, as one text, for which its statements are prepared; null
-   * for those of the connection. PostgreSQL plans a statement anew when either differs, and it checks
-   * EXECUTE on functions that it inlines only then.
+   * Search path and role of the transaction, as one text, for which its statements are prepared;
+   * null for the connection's. PostgreSQL plans a statement again when either differs, and it
+   * checks EXECUTE on functions that it inlines only then.
    */
   readonly planContext: string | null;
   /** Whether the pool emits events for the transaction. Default: true. */
@@ -107,8 +108,9 @@ interface TransactionCommon {
    */
   readonly maxHeldBytes?: number;
   /**
-   * Whether the result has a bookmark. The position of a write is read after its COMMIT, in the same write to
-   * the socket; that of a read is at or behind all that the read saw. Default: false.
+   * Whether the result has a bookmark. The position of a write is read after its COMMIT, in the
+   * same write to the socket; the position of a read is at or after everything that the read saw.
+   * Default: false.
    */
   readonly wantsBookmark?: boolean;
   /** Whether functions may leave settings, locks or tables to the session, which are then undone. Default: false. */
@@ -127,21 +129,22 @@ export interface WalPosition {
 }
 
 interface WalPositionUse {
-  /** Position that a standby must have replayed, or the transaction fails before its first statement. Null for none. */
+  /** Position that a standby must have replayed, or the transaction fails before its first
+   * statement. Null if it may execute at once. */
   readonly minReplayed: bigint | null;
-  /** Whether the result has the server's position behind the transaction. */
+  /** Whether the result has the server's position after the transaction. */
   readonly isReturned: boolean;
 }
 
 export interface StandbyUse {
   /**
-   * The client's bookmarks, separated by commas; null without one. The primary executes the read if a text is
-   * not a bookmark, or if the bookmarks cannot be compared.
+   * The client's bookmarks, separated by commas, or null. The primary executes the read if a text
+   * is not a bookmark, or if the bookmarks cannot be compared.
    */
   readonly bookmark: string | null;
   /**
-   * Milliseconds since the schema cache of the read was loaded. A standby that lags further behind may lack
-   * what the read names, so it does not execute the read. Default: no limit.
+   * Milliseconds since the schema cache of the read was loaded. A standby that lags further may
+   * lack what the read names, so it does not execute the read. Default: no limit.
    */
   readonly schemaAgeMs?: number;
 }
@@ -175,8 +178,9 @@ export interface WriteTransaction extends TransactionCommon {
 export type Transaction = ReadTransaction | WriteTransaction;
 
 /**
- * A function may have left another role or search path on the connection. In this search path only objects of
- * `pg_catalog` have names without a schema, and PostgreSQL qualifies the names of all others.
+ * A function may have left another role or search path on the connection. In this search path only
+ * objects of `pg_catalog` have names without a schema, and PostgreSQL qualifies the names of all
+ * other objects.
  */
 const sessionReset: readonly Statement[] = [
   { text: "reset role", params: [], use: "none" },
@@ -252,13 +256,14 @@ export interface TransactionResult {
   readonly open?: OpenTransaction;
   readonly columns: ResultColumns;
   readonly body: ResultBody;
-  /** Rows of each statement with `use: "rows"`, by its position; others are empty. */
+  /** Rows of each statement with `use: "rows"`, by its position; other results are empty. */
   readonly rows: readonly (readonly (readonly (string | null)[])[])[];
   /**
-   * Position that a later read must have reached to see what this transaction wrote or saw; an opaque text. Absent
-   * or null without one: the transaction wants none, rolled back, or the position is unknown.
+   * Position that a later read must have reached to see what this transaction wrote or saw; an
+   * opaque text. Absent or null if there is no position: the transaction wants none, rolled back,
+   * or the position is unknown.
    */
   readonly bookmark?: string | null;
-  /** The server's position behind the transaction; absent if none was read. */
+  /** The server's position after the transaction; absent if it was not read. */
   readonly walPosition?: WalPosition;
 }

@@ -15,7 +15,7 @@ export interface Transport {
   /** Pauses the `data` events; `resume` continues them. */
   pause(): void;
   resume(): void;
-  /** Over a connection of its own. Errors are ignored. Absent where the server cannot read it. */
+  /** Over a separate connection. Errors are ignored. Absent where the server cannot read it. */
   cancel?(): void;
   /** Values that the server reported at the start of the connection. Absent for the embedded engine. */
   readonly parameters?: ReadonlyMap<string, string>;

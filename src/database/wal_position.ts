@@ -8,8 +8,9 @@ import { raise } from "../base/sql/raise.ts";
  * Reads the position of the end of the log on a primary, or of replay on a standby, and what the standby has
  * received.
  *
- * A commit is in the log of a primary before other transactions see it, so the position covers every
- * earlier snapshot. A standby shows a commit while it replays it, before its position is behind it.
+ * A commit is in the log of a primary before other transactions see it, so the position covers
+ * every earlier snapshot. A standby shows a commit while it replays it, before its position is
+ * after it.
  */
 export const positionStatement: Statement = {
   text:
@@ -38,7 +39,8 @@ export function positionCheck(min: bigint): Statement {
   return { text: checkText, params: [lsnText(min)], use: "none", isShared: true };
 }
 
-/** Returns the position in a row of {@linkcode positionStatement}; null if the server has none. */
+/** Returns the position in a row of {@linkcode positionStatement}; null if the server has no
+ * position. */
 export function readPosition(row: ResultColumns): WalPosition | null {
   const [lsnText = null, file = null, blockSize = null, segmentSize = null, received = null] = row;
   const lsn = lsnText === null ? null : parseLsn(lsnText);

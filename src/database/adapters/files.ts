@@ -10,7 +10,7 @@ export interface Files {
   /** Null where files have no owners. */
   readonly uid: number | null;
   readonly isRunning: (pid: number) => boolean;
-  /** When a process started, as the system counts; empty if it does not tell. */
+  /** When a process started, in the system's clock ticks; empty if it does not tell. */
   readonly startTimeOf: (pid: number) => string;
 }
 

@@ -87,7 +87,7 @@ function engineOf(
 /** The engine parses nested values recursively, and a stack overflow would end it for all requests. */
 const maxNesting = 4000;
 
-/** Throws the error 54001 that PostgreSQL raises where it guards its own stack. */
+/** Throws the error 54001 that PostgreSQL raises when its stack is too deep. */
 function rejectDeepValues(statements: readonly Statement[]): void {
   const statement = statements.findIndex(({ params }) => params.some(isDeep));
   if (statement !== -1) throw stackDepthExceeded(statement);
@@ -96,7 +96,7 @@ function rejectDeepValues(statements: readonly Statement[]): void {
 /** Returns the transaction, which refuses values that nest too deep. */
 function withShallowValues(open: OpenTransaction): OpenTransaction {
   return {
-    // deno-lint-ignore require-await -- Rejects in place of throwing.
+    // deno-lint-ignore require-await -- Rejects instead of throwing.
     send: async (statements) => {
       rejectDeepValues(statements);
       return open.send(statements);
@@ -120,7 +120,7 @@ class Engine {
   #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
   #isConnected = false;
-  /** A new session on the engine has to listen anew. */
+  /** A new session on the engine has to listen again. */
   #subscription: EngineSubscription | null = null;
 
   constructor(private readonly options: EngineOptions) {}

@@ -155,7 +155,7 @@ function notifyTransaction(channel: string, payload: string): Transaction {
   return { ...metadataTransaction([statement]), isTraced: false };
 }
 
-/** Random: behind a pooler, a connection would else execute what another one prepared. */
+/** Random: otherwise, with a pooler, a connection could execute a statement of another one. */
 function statementPrefix(): string {
   const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
   return `${statementNamePrefix}${random.toString(36)}_`;

@@ -46,7 +46,8 @@ export function openReplicated(
   });
 }
 
-/** Returns each standby as the only server of its own; it has the login of the primary unless it names one. */
+/** Returns a connection string with a single server for each standby; it has the login of the
+ * primary unless it names one. */
 function standbyTargetsOf(
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,

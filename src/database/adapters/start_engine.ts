@@ -8,7 +8,7 @@ import { prebuiltData } from "./prebuilt_data.ts";
 export interface EngineOptions {
   /** `pglite://memory`, `pglite://<folder>`, or another scheme of PGlite: `pglite://idb://x`. */
   readonly uri: string;
-  /** SQL that initialises a new database, in one transaction; null for none. */
+  /** SQL that initialises a new database, in one transaction, or null. */
   readonly init: InitScript | null;
   /** Further options of PGlite: extensions, a data folder to load. */
   readonly pglite?: PGliteOptions;
@@ -124,9 +124,9 @@ interface Holder {
 }
 
 /**
- * Locks a folder by a file beside it, `<folder>.lock`, which holds the process's id. Takes over the lock
- * of a process that has ended. Returns a function that removes the lock. Throws an `Error` if another
- * process, or this one, has locked the folder.
+ * Locks a folder by a file next to it, `<folder>.lock`, which holds the process's id. Takes over
+ * the lock of a process that has ended. Returns a function that removes the lock. Throws an `Error`
+ * if another process, or this one, has locked the folder.
  */
 export function lockFolder(files: Files, folder: string): () => void {
   const { fs, path, pid, startTimeOf } = files;

@@ -1,6 +1,6 @@
 /** The parameters of a connection string, by libpq's keywords. @module */
 
-/** Values by keyword; an empty value counts as absent. */
+/** Values by keyword; an empty value is treated as absent. */
 export type ConnectionParameters = ReadonlyMap<string, string>;
 
 /** Environment variables, which are the defaults of absent parameters. */
@@ -19,7 +19,7 @@ const protocol = /^TLSv1(?:\.[1-3])?$/i;
 /** To ignore the parameter would be unsafe. */
 const noValue = /(?!)/;
 
-/** Keywords whose values may be any text. Those of the last line have no effect here. */
+/** Keywords whose values may be any text. The keywords of the last line have no effect here. */
 const texts = [
   ..."application_name dbname fallback_application_name options password user".split(" "),
   ..."sslcert sslcrl sslkey sslpassword sslrootcert".split(" "),
@@ -80,7 +80,8 @@ export function checkParameters(options: ConnectionParameters): void {
   }
 }
 
-/** Returns those of a connection string, and of the environment. Throws an `Error` that names an unsupported value. */
+/** Returns the parameters of a connection string, and of the environment. Throws an `Error` that
+ * names an unsupported value. */
 export function appliedParameters(
   options: ConnectionParameters,
   environment: ConnectionEnvironment,

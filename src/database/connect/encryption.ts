@@ -47,7 +47,7 @@ function isWeak(mode: string): boolean {
   return mode === "disable" || mode === "allow" || mode === "prefer";
 }
 
-/** Returns the certificates of the authorities; null for the runtime's own. */
+/** Returns the certificates of the authorities; null for the runtime's list. */
 function rootOf(options: ConnectionParameters, mode: string, readFile: ReadFile): string | null {
   const root = options.get("sslrootcert");
   if (root === "system") {

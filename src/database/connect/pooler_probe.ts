@@ -1,6 +1,6 @@
-/** Tries whether prepared statements outlast a transaction. Behind a pooler in transaction mode,
- * the next transaction of a connection may run on another server connection, which does not know
- * them. @module */
+/** Tries whether prepared statements outlast a transaction. With a pooler in transaction mode, the
+ * next transaction of a connection may run on another server connection, which does not know them.
+ * @module */
 import { deferred } from "../../base/lib/deferred.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
 import { duplicateStatement, unknownStatement } from "../protocol/server_error.ts";
@@ -15,7 +15,7 @@ export interface PoolerFinding {
   readonly sharesSession: boolean;
 }
 
-/** Finding behind a pooler that loses prepared statements. */
+/** Result with a pooler that loses prepared statements. */
 export const statementsLost: PoolerFinding = { keepsStatements: false, sharesSession: true };
 
 interface PoolerProbeOptions {

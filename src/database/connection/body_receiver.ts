@@ -7,7 +7,8 @@ import { errors } from "../../base/errors/catalogue.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
-/** An abandoned body with at most this much to come is read to its end; others cost the connection. */
+/** An abandoned body with at most this much to come is read to its end; other failures cost the
+ * connection. */
 const maxDrainedBytes = 1024 * 1024;
 
 /** For smaller bodies a stream costs more than waiting for their end. */
@@ -215,7 +216,8 @@ export class BodyReceiver implements RowRun {
     this.resume();
   }
 
-  /** Counts the bytes that no reader takes: a body of unknown length may have too many to come. */
+  /** Number of bytes that no reader has taken: a body of unknown length may have too many to
+   * come. */
   #drain(bytes: number): void {
     this.#drainedBytes += bytes;
     if (this.#drainedBytes > maxDrainedBytes) this.options.transport.destroy();

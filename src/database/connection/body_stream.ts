@@ -29,7 +29,8 @@ interface BodyStreamOptions {
   /** The reader has caught up, so that more bytes may wait. */
   readonly onRoom: () => void;
   readonly onCancelled: () => void;
-  /** Returns the error of a stream whose reader takes nothing for long while others need its memory. */
+  /** Returns the error of a stream whose reader takes nothing for long while other streams need its
+   * memory. */
   readonly evictionError: () => unknown;
   /** Milliseconds. */
   readonly now: () => number;
@@ -40,7 +41,7 @@ interface BodyStreamOptions {
 export class BodyStream {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #failure = deferred<unknown>();
-  /** Resolves with the error that ends the stream; never where it ends without one. */
+  /** Resolves with the error that ends the stream; never if it ends without an error. */
   readonly failure = this.#failure.promise;
   readonly #end = deferred<void>();
   /** Resolves when the stream has ended, failed or was cancelled. */

@@ -1,4 +1,5 @@
-/** One connection: writes transactions, each with a Sync of its own, and follows the replies. @module */
+/** One connection: writes transactions, each followed by a Sync, and follows the replies.
+ * @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import type {
@@ -45,7 +46,8 @@ export interface ConnectionOptions extends PreparingOptions {
 export interface ConnectionEvents {
   idle(): void;
   closed(reason: string): void;
-  /** Transactions that were sent behind another one are to be executed elsewhere. Default: they fail with `001`. */
+  /** Transactions that were sent after another one are to be executed elsewhere. Default: they fail
+   * with `001`. */
   requeued?(transactions: readonly PendingTransaction[]): void;
   /** The server did not know a statement that was prepared (26000), or has one of that name (42P05). */
   statementForgotten?(sqlstate: StaleStatement): void;
@@ -96,7 +98,7 @@ export class Connection {
     return this.#state;
   }
 
-  /** In one write. Each of several must be implicit: others leave a transaction open. */
+  /** In one write. Each of several must be implicit: other ends leave a transaction open. */
   execute(transactions: readonly PendingTransaction[]): void {
     if (this.#state === "closed") {
       for (const { reject } of transactions) reject(errors.connectionLost(null));
@@ -107,7 +109,7 @@ export class Connection {
       for (const { events } of transactions) events?.begun();
       this.#write(transactions.map((pending) => this.#executionOf(pending)));
     } catch (error) {
-      // A value that is too long for the memory leaves half a message behind.
+      // A value that is too long for the memory leaves half a message in the buffer.
       const reason = error instanceof Error ? error.message : "encoding failed";
       const unwritten = this.#inFlight.length === 0 ? transactions : [];
       this.destroy(reason);
@@ -210,7 +212,7 @@ export class Connection {
     this.transport.write(this.#writer.write(this.#inFlight, setup));
   }
 
-  /** Executions behind the running one, and those that are to be written once more. */
+  /** Executions after the running one, and executions that are to be written once more. */
   #pending(): readonly TransactionExecution[] {
     return [...this.#retries, ...this.#inFlight.slice(1)].filter(({ isSettled }) => !isSettled);
   }
@@ -383,7 +385,7 @@ export class Connection {
   #finished({ pending, failure, body }: TransactionExecution): void {
     const [changed] = this.#changedParameters;
     if (changed !== undefined && !this.#inFlight[1]?.beginsClean) {
-      // Transactions behind it may have been read or answered in another encoding or style.
+      // Transactions after it may have been read or answered in another encoding or style.
       return this.destroy(`a function changed ${changed}`);
     }
     if (pending !== nothing) {
@@ -394,7 +396,7 @@ export class Connection {
     if (this.#inFlight.length > 0) return;
     const retries = this.#retries.filter(({ isSettled }) => !isSettled);
     const [next] = retries;
-    // One at a time: a transaction may have another form than the others.
+    // One at a time: a transaction may have a different form than the other ones.
     this.#retries = retries.slice(1);
     if (next !== undefined) return this.#retry(next);
     this.#state = "idle";
@@ -420,7 +422,7 @@ export class Connection {
     this.#retries = [];
     this.events.closed(reason);
     if (current !== undefined && !isUnbegun) failWith(current, reason);
-    // A server that says that it ends the connection has not begun what comes later either.
+    // A server that reports the end of the connection has not begun later statements either.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;
     for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);
     this.#requeue(pending.filter(mayRequeue));

@@ -50,10 +50,10 @@ type TextRows = (readonly (string | null)[])[];
 
 const noRows: TextRows = [];
 
-/** The body of statements without one. */
+/** The body of statements without a body. */
 const noBody: ResultBody = { length: null, content: new Uint8Array(0) };
 
-/** How an execution is delimited: as its transaction says, or by a savepoint. */
+/** How an execution is delimited: as its transaction requires, or by a savepoint. */
 export type ExecutionForm = "implicit" | "block" | "savepoint";
 
 /** State of the promises of the results. */
@@ -80,11 +80,12 @@ export class TransactionExecution {
   readonly #cleanup: readonly Statement[];
   /** Number of statements that undo what the transactions before it left. */
   #cleanupLength = 0;
-  /** Place behind the statement that ends the transaction. */
+  /** Position after the statement that ends the transaction. */
   #endPosition = 0;
-  /** Number of statements that the connection put before those of the transaction: BEGIN, a check of the position. */
+  /** Number of statements that the connection put before the transaction's statements: BEGIN, a
+   * check of the position. */
   #preambleLength = 0;
-  /** Place of the statement that reads the position behind the transaction; null without one. */
+  /** Place of the statement that reads the position after the transaction, or null. */
   #positionReading: number | null = null;
   #walPosition: WalPosition | null = null;
   /** Position of the statement that the server is at. */
@@ -214,7 +215,7 @@ export class TransactionExecution {
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
     if (!this.transaction.walPosition?.isReturned || this.#end === "rollback") return statements;
     this.#positionReading = statements.length;
-    // Behind COMMIT it runs as the login role.
+    // After COMMIT it runs as the login role.
     return [...statements, { ...positionStatement, isUnnamed: this.#blockCleanup.length > 0 }];
   }
 
@@ -297,7 +298,7 @@ export class TransactionExecution {
 
   /** A prepared statement that the server does not know, or that cannot run as it was planned. */
   #isStale({ isStale, hasContext }: ServerError): boolean {
-    // Behind the last statement the server is at the end of an implicit transaction.
+    // After the last statement the server is at the end of an implicit transaction.
     const isStatement = this.statement !== undefined;
     return isStale && isStatement && !this.#isBound && !hasContext;
   }
@@ -325,7 +326,7 @@ export class TransactionExecution {
       this.#position >= (this.#positionReading ?? this.#endPosition);
   }
 
-  /** Resolves the result behind the end, unless it is settled. */
+  /** Resolves the result after the end, unless it is settled. */
   resolve(): void {
     if (this.isSettled) return;
     this.#settlement = "resolved";
@@ -426,7 +427,7 @@ const endStatements: Readonly<Record<TransactionEnd, Statement>> = {
   rollback: control("rollback"),
 };
 
-/** Returns the statements that end an execution. That of a savepoint always rolls back. */
+/** Returns the statements that end an execution. A savepoint always rolls back. */
 export function endStatementsOf(form: ExecutionForm, end: TransactionEnd): readonly Statement[] {
   return form === "savepoint" ? savepointEnd : [endStatements[end]];
 }

@@ -17,8 +17,9 @@ const options = {
 } as const;
 
 /**
- * Runs one transaction after the other. A transaction sees what was written to the open one before, and nothing of
- * other transactions. Isolation levels are those of the transaction, and bodies are whole.
+ * Runs one transaction after the other. A transaction sees what was written to the open one before,
+ * and nothing of other transactions. The isolation level is the transaction's, and bodies are
+ * whole.
  */
 export class SavepointDatabase implements Database {
   /** A notification ends with its transaction, which rolls back. */

@@ -4,16 +4,17 @@ import type { AccessMode, Statement } from "../transaction.ts";
 
 /** The state that a connection keeps between transactions. */
 export interface KeptState {
-  /** Whether it executes statements by their names, which a function could prepare anew. */
+  /** Whether it executes statements by their names, which a function could prepare again. */
   readonly names: boolean;
   /** Whether it has the defaults of {@linkcode connectionSetup}. */
   readonly defaults: boolean;
 }
 
 /**
- * A function can read the names of prepared statements, and prepare another text under one of them. The server
- * then ends the connection before it executes anything more by a name; likewise for cursors that were declared
- * with hold, and for channels that the session listens on. The unnamed statement cannot be replaced. The privilege to end it is that of the login role.
+ * A function can read the names of prepared statements, and prepare another text under one of them.
+ * The server then ends the connection before it executes anything more by a name; likewise for
+ * cursors that were declared with hold, and for channels that the session listens on. The unnamed
+ * statement cannot be replaced. The login role has the privilege to end it.
  */
 const checkText = (names: boolean) =>
   `select pg_catalog.set_config('role', 'none', false), pg_catalog.pg_advisory_unlock_all(),

@@ -10,7 +10,7 @@ export interface StatementResult {
   /** Null if the statement returns no rows. */
   readonly columns: readonly string[] | null;
   readonly rows: readonly (readonly (string | null)[])[];
-  /** Output of COPY TO STDOUT; empty for others. */
+  /** Output of COPY TO STDOUT; empty otherwise. */
   readonly copied: string;
   /** `SELECT 5` */
   readonly tag: string;

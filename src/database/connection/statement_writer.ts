@@ -7,7 +7,7 @@ import type { StatementInFlight, TransactionExecution } from "./execution.ts";
 import { PreparedStatements } from "./prepared_statements.ts";
 
 export interface PreparingOptions {
-  /** False uses the unnamed statement only, which is safe behind transaction poolers. */
+  /** False uses the unnamed statement only, which is safe with transaction poolers. */
   readonly prepare: boolean;
   /** Maximum number of prepared statements on the server, per connection. */
   readonly preparedLimit: number;
@@ -25,7 +25,7 @@ interface Preparation {
   readonly name: string;
 }
 
-/** Those of one write, by context and text. */
+/** The statements of one write, by context and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
 /** Where in a write, and in a transaction, the next statement is. */
@@ -53,7 +53,7 @@ export class StatementWriter {
     this.#prepared = new PreparedStatements(preparedLimit, statementPrefix?.());
   }
 
-  /** Encodes executions behind `setup`, a simple query. The bytes are valid until the next call. */
+  /** Encodes executions after `setup`, a simple query. The bytes are valid until the next call. */
   write(executions: readonly TransactionExecution[], setup: string | null): readonly Uint8Array[] {
     if (setup !== null) {
       this.#encoder.query(setup);
@@ -149,9 +149,9 @@ export class StatementWriter {
   }
 
   /**
-   * Returns the name of a prepared statement. A function of an earlier transaction may have deallocated all. A
-   * transaction that finds this out behind user-defined code cannot be sent again, so a statement there must not be
-   * older than those that the server has executed before.
+   * Returns the name of a prepared statement. A function of an earlier transaction may have
+   * deallocated all. A transaction that finds this out after user-defined code cannot be sent
+   * again, so a statement there must not be older than those that the server has executed before.
    */
   #known(context: string | null, text: string, place: WritePlace): string | undefined {
     const known = this.#prepared.use(context, text);

@@ -12,7 +12,7 @@ interface NotificationProbeOptions {
 
 export type ProbeResult = "arrived" | "lost";
 
-/** A notification that takes longer counts as lost. */
+/** A notification that takes longer is treated as lost. */
 const probeTimeoutMs = 5000;
 
 /** Sends one notification at a time and expects it to arrive. */

@@ -72,7 +72,7 @@ export async function notify(
 
 /**
  * Returns the servers with the condition that notifications need. A primary whose
- * `default_transaction_read_only` is on sends and receives them, so that it only counts where the
+ * `default_transaction_read_only` is on sends and receives them, so that it only applies if the
  * connection string itself requires `read-write`.
  */
 function primariesOf(targets: Targets): Targets {

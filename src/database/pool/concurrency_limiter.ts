@@ -7,9 +7,10 @@ const minConnections = 2;
 const stepMs = 0.2;
 /** Below this service time one connection is enough: this process is then the bottleneck. */
 const singleConnectionMs = 0.05;
-/** Up to this round trip the server counts as near. */
+/** Up to this round trip the server is near. */
 const nearMs = 0.3;
-/** Most transactions of a write. Writes wait for locks, and a transaction behind one that waits cannot be moved. */
+/** Most transactions of a write. Writes wait for locks, and a transaction that follows a waiting
+ * one cannot be moved. */
 const maxTransactions = { reads: 16, writes: 4 } as const;
 /** Most service time of a write, in milliseconds. */
 const maxWriteMs = 1;
@@ -130,7 +131,8 @@ const minSamples = 2;
 const growth = 1.01;
 /** Milliseconds by which it grows as well, so that it leaves 0. */
 const minGrowthMs = 0.0002;
-/** After a transaction that delayed others, this many have to run alone before its kind is pipelined again. */
+/** After a transaction that delayed other ones, this many have to run alone before its kind is
+ * pipelined again. */
 const cooldownTransactions = 1000;
 
 /** Service time of one kind of transaction in milliseconds: a decaying minimum, without the network. */
@@ -155,7 +157,7 @@ export class ServiceTime {
     this.#ms = ms > resetAboveMs ? ms : Math.min(this.#ms * growth + minGrowthMs, ms);
   }
 
-  /** Records that a transaction held up others, by a lock or by the size of its result. */
+  /** Records that a transaction delayed other ones, by a lock or by the size of its result. */
   recordDelay(): void {
     this.#cooldown = cooldownTransactions;
   }

@@ -1,6 +1,6 @@
-/** A pool of connections with a fair queue: the transaction that has waited longest is executed first.
- * Short transactions that wait are pipelined: several share a write, each with a Sync of its own.
- * @module */
+/** A pool of connections with a fair queue: the transaction that has waited longest is executed
+ * first. Short transactions that wait are pipelined: several share a write, each followed by a
+ * Sync. @module */
 import { readVersion } from "../server_version.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
@@ -43,7 +43,8 @@ const slowCheckMs = 10;
 /** A short transaction that takes this long no longer counts for the concurrency limit. */
 const maxCountedMs = 10;
 
-/** Longest wait for the answer on a connection: while nothing is known, and while others do not answer. */
+/** Longest wait for the answer on a connection: while nothing is known, and while other servers do
+ * not answer. */
 const [maxQuestionMs, maxSuspicionMs] = [5000, 1000];
 
 /** Options of connections that can change while the pool is open. */
@@ -188,7 +189,8 @@ export class Pool implements Database {
   }
 
   #enqueue(queued: QueuedTransaction): void {
-    // An idle connection beside a queue is left for transactions that the concurrency limit does not hold.
+    // While transactions wait, an idle connection is left for transactions that the concurrency
+    // limit does not hold.
     if (this.#idle.count > 0 && this.#limits.mayStart(queued)) {
       return this.#execute(this.#idle.take()!, [queued]);
     }
@@ -362,7 +364,7 @@ export class Pool implements Database {
     return null;
   }
 
-  /** Transactions that were behind a slow one, or on a lost connection: each is executed alone. */
+  /** Transactions that followed a slow one, or on a lost connection: each is executed alone. */
   #requeued(transactions: readonly QueuedTransaction[]): void {
     if (this.#closed !== null) {
       for (const { reject } of transactions) reject(errors.connectionLost(null));

@@ -54,7 +54,8 @@ export function workSince(
   return work !== null && now - work.startedAt >= minMs ? work : null;
 }
 
-/** Moves the transactions behind a slow one, and cancels a read that no caller awaits any more. */
+/** Moves the transactions that follow a slow one, and cancels a read that no caller awaits any
+ * more. */
 export function handleSlowWork(pooled: PooledConnection, work: Work, now: number): void {
   if (work.isCancelled) return;
   const awaited = pooled.connection.requeuePending();
@@ -94,7 +95,8 @@ function isReadSlowly(
   return isContended && body.waitedFor() >= maxReaderWaitMs;
 }
 
-/** Cancels a running transaction whose time is over, unless the cancel could reach a transaction behind it. */
+/** Cancels a running transaction whose time is over, unless the cancel could reach the next
+ * transaction. */
 export function cancelOverdue(pooled: PooledConnection): void {
   const { work } = pooled;
   if (work === null || work.isCancelled) return;
@@ -121,7 +123,8 @@ export function onLeave({ signal }: Caller, run: (reason: unknown) => void): () 
 export const maxContendedStallMs = 3000;
 const maxStallMs = 30_000;
 
-/** Destroys the connections whose body is not read; sooner if others wait for connections. */
+/** Destroys the connections whose body is not read; sooner if other transactions wait for
+ * connections. */
 export function destroyUnread(
   connections: Iterable<PooledConnection>,
   { isContended }: { readonly isContended: boolean },

@@ -7,7 +7,8 @@ import type { PipelineClass, ServiceTime } from "./concurrency_limiter.ts";
 
 /** How many waiting transactions are looked through for one that may start. */
 const maxLookups = 100;
-/** Writes above this are executed on connections of their own, where they wait for the disk together. */
+/** Writes above this are executed on separate connections, where they wait for the disk
+ * together. */
 const maxPipelinedWriteMs = 0.5;
 
 export interface QueuedTransaction extends PendingTransaction, ListMember<QueuedTransaction> {
@@ -19,7 +20,7 @@ export interface QueuedTransaction extends PendingTransaction, ListMember<Queued
   readonly deadline: Deadline | null;
   /** Null where the kind of the transaction is unknown. */
   readonly serviceTime: ServiceTime | null;
-  /** Whether it counts for the limit of connections with large bodies. */
+  /** Whether the limit of connections with large bodies applies to it. */
   readonly expectsLargeBody: boolean;
   /** When it began to wait, in milliseconds of the pool's clock; 0 before that. */
   since: number;
@@ -29,7 +30,7 @@ export interface QueuedTransaction extends PendingTransaction, ListMember<Queued
   stopListening: (() => void) | null;
 }
 
-/** Returns with which others a transaction may share a write; null for none. */
+/** Returns the kind of transactions with which a transaction may share a write, or null. */
 export function pipelineOf(queued: QueuedTransaction): PipelineClass | null {
   const { transaction, isRequeued, serviceTime } = queued;
   if (isRequeued || serviceTime === null || !serviceTime.isShort) return null;
@@ -38,7 +39,7 @@ export function pipelineOf(queued: QueuedTransaction): PipelineClass | null {
   return serviceTime.ms <= maxPipelinedWriteMs ? "writes" : null;
 }
 
-/** Two lists: while no large body may start, the others need not look through these. */
+/** Two lists: while no large body may start, the other transactions need not look through these. */
 export class WaitQueue {
   readonly #large = new LinkedList<QueuedTransaction>();
   readonly #others = new LinkedList<QueuedTransaction>();
@@ -51,7 +52,7 @@ export class WaitQueue {
     this.#listOf(queued).add(queued);
   }
 
-  /** Puts transactions before all others. */
+  /** Puts transactions at the head of the queue. */
   putBack(transactions: readonly QueuedTransaction[]): void {
     const heads = new Map([this.#large, this.#others].map((list) => [list, list.first]));
     for (const queued of transactions) {
@@ -74,8 +75,8 @@ export class WaitQueue {
   }
 
   /**
-   * Removes and returns the first transaction that may start, together with those directly behind it that may share
-   * its write: at most `limit(first)` in all.
+   * Removes and returns the first transaction that may start, together with directly following ones
+   * that may share its write: at most `limit(first)` in all.
    */
   take(
     mayStart: (queued: QueuedTransaction) => boolean,

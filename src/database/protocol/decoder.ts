@@ -79,7 +79,7 @@ export class FrameDecoder {
   /** Bytes still to come of a last column, a skipped row or a long error. */
   #bodyLeft = 0;
   #skipping = false;
-  /** The run that these bytes belong to; null where they belong to none. */
+  /** The run that these bytes belong to; null if they belong to no body. */
   #run: RowRun | null = null;
   /** The beginning of a long error whose rest is skipped. */
   #error: Uint8Array | null = null;
@@ -161,7 +161,7 @@ export class FrameDecoder {
     if (at < bytes.length) this.#collect(bytes.subarray(at), 5);
   }
 
-  /** Takes the rest of a value of a run, and the rows behind it. Returns the bytes that follow. */
+  /** Takes the rest of a value of a run, and the rows after it. Returns the bytes that follow. */
   #continueRun(run: RowRun, bytes: Uint8Array): Uint8Array {
     const rest = Math.min(bytes.length, this.#bodyLeft);
     this.#bodyLeft -= rest;

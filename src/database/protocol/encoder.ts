@@ -77,7 +77,7 @@ export class FrameEncoder {
     this.#close(length, 0);
   }
 
-  /** Valid until the next message is encoded, which happens behind the reply to the Sync. */
+  /** Valid until the next message is encoded, which happens after the reply to the Sync. */
   take(): readonly Uint8Array[] {
     this.#flushChunk();
     const chunks = this.#chunks;

@@ -49,7 +49,7 @@ export function readFields(payload: Uint8Array): ReadonlyMap<string, string> {
   return fields;
 }
 
-/** Returns a CancelRequest message, which needs a connection of its own. */
+/** Returns a CancelRequest message, which needs a separate connection. */
 export function cancelFrame(processId: number, secretKey: number): Uint8Array {
   const frame = new Uint8Array(16);
   const view = new DataView(frame.buffer);

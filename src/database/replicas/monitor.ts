@@ -91,7 +91,8 @@ async function askIfPossible(probe: ServerProbe, statement: Statement): Promise<
   }
 }
 
-/** Whether a server lacks a function (42883, 0A000, 55000), or permits it to others (42501). */
+/** Whether a server lacks a function (42883, 0A000, 55000), or permits it to other roles
+ * (42501). */
 function isUnsupported(sqlstate: string): boolean {
   return ["0A000", "42501", "42883", "42P01", "42703", "55000"].includes(sqlstate);
 }

@@ -195,7 +195,7 @@ export class LagRing {
     return this.#sampledAt(lsn) >= time;
   }
 
-  /** Returns the time of the latest sample that is not behind a position; -Infinity without one. */
+  /** Returns the time of the latest sample up to a position, or -Infinity. */
   #sampledAt(lsn: bigint): number {
     if (this.#newest === null) return -Infinity;
     if (lsn >= this.#newest.lsn) return this.#newest.time;

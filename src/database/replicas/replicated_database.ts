@@ -30,7 +30,7 @@ interface ReplicatedOptions extends StandbySetOptions {
 type FallbackReason =
   /** No standby is healthy, or all lag too far. */
   | "no standby"
-  /** No standby is known to have what the bookmark stands for, or the schema cache. */
+  /** No standby is known to have replayed the position of the bookmark, or of the schema cache. */
   | "behind"
   /** The bookmark is of another timeline, or malformed. */
   | "bookmark"
@@ -296,7 +296,7 @@ const reasons: ReadonlyMap<string, RefusalReason> = new Map<string, RefusalReaso
   ["42883", "schema"],
 ]);
 
-/** Codes of the service's own errors. */
+/** Codes of svc's errors. */
 const ownReasons: ReadonlyMap<string, RefusalReason> = new Map([
   ["000", "connection"],
   ["001", "connection"],

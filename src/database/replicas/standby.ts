@@ -50,7 +50,7 @@ export class Standby {
   #timeline: number | null = null;
   /** Read again after each failure: another server may have taken over the address. */
   #systemIdentifier: string | null = null;
-  /** Whether it was compared with that of the primary. */
+  /** Whether it was compared with the primary's. */
   #isIdentified = false;
   /** Whether it executes reads, as reported last; null before the first report. */
   #isServing: boolean | null = null;
@@ -281,7 +281,8 @@ export class StandbySet {
     }));
   }
 
-  /** Returns the standby with the fewest reads in progress of those that may execute a read; null without one. */
+  /** Returns the standby with the fewest reads in progress of those that may execute a read; or
+   * null. */
   choose(needs: StandbyNeeds): Standby | null {
     const fit = this.standbys.filter((standby) => standby.isFitFor(needs));
     const fewest = Math.min(...fit.map(({ inFlight }) => inFlight));
