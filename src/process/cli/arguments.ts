@@ -203,7 +203,7 @@ function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall 
   return { kind: mode, config, serving };
 }
 
-/** Returns the operands, which stand before the target. */
+/** Returns the operands, which precede the target. */
 function leadingOperands(others: readonly string[], command: Command | null): readonly string[] {
   const pattern = command?.operands?.pattern;
   const count = others.findIndex((argument) => !pattern?.test(argument));

@@ -1,4 +1,5 @@
-/** The table of commands, in the order of `--help`: those of the program, and those of wings. @module */
+/** The table of commands, in the order of `--help`: commands of the program, and commands of wings.
+ * @module */
 import type { Command } from "../../api/command.ts";
 import { wings } from "../wings.ts";
 import { demoCommand } from "./demo.ts";

@@ -3,7 +3,7 @@ import { svcDialect } from "../../base/dialect.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { redact } from "../../base/observe/redact.ts";
 
-/** Reports that the database cannot be reached. The last line of the message says what to do. */
+/** Reports that the database cannot be reached. The last line of the message is the remedy. */
 export class CannotConnectError extends Error {
   constructor(thrown: unknown) {
     const [reason = "", ...others] = reasonOf(thrown);

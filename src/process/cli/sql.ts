@@ -46,8 +46,8 @@ async function runSql({ config: args, flags }: CommandCall): Promise<number> {
 }
 
 /**
- * Runs a text in one transaction, unless it has transactions of its own, and prints its results.
- * Resolves with whether it succeeded.
+ * Runs a text in one transaction, unless it contains transactions, and prints its results. Resolves
+ * with whether it succeeded.
  */
 async function runScript(
   session: Pick<SqlSession, "run">,

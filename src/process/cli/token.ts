@@ -48,9 +48,9 @@ export interface TokenFlags {
 }
 
 /**
- * Returns the claims of a token: the role where `jwt-role-claim-key` says, `iss` if `jwt-issuer` is set,
- * `aud` if `jwt-aud` is set, `iat`, `exp`, and the claims of the flags, which replace the others. `now` is
- * in epoch milliseconds.
+ * Returns the claims of a token: the role at the path of `jwt-role-claim-key`, `iss` if
+ * `jwt-issuer` is set, `aud` if `jwt-aud` is set, `iat`, `exp`, and the claims of the flags, which
+ * override other claims. `now` is in epoch milliseconds.
  */
 export function tokenClaims(
   { role, claims, expires }: TokenFlags,

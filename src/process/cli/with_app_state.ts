@@ -39,7 +39,8 @@ export async function withAppState<Result>(
   }
 }
 
-/** The same for commands that read the database. Rejects with {@linkcode CannotConnectError} without one. */
+/** The same for commands that read the database. Rejects with {@linkcode CannotConnectError}
+ * otherwise. */
 export async function withDatabase(
   args: ConfigArguments,
   run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,

@@ -25,7 +25,7 @@ export interface AdminOptions {
   readonly isLive: () => boolean;
   /** Null if `admin-console-enabled` is off. */
   readonly consoleParts: Omit<ConsoleParts, "isLive"> | null;
-  /** Returns the metrics of the service. Default: those of its own thread. */
+  /** Returns the metrics of the service. Default: the metrics of its thread. */
   readonly serviceMetrics?: (() => Promise<string>) | undefined;
   /** Returns the metrics of the process. Default: none. */
   readonly processMetrics?: () => string;
@@ -94,7 +94,7 @@ export type MeasuredState = Pick<
 
 type AdminState = HandlerState & MeasuredState;
 
-/** Returns the routes of paths beside those of the console. */
+/** Returns the routes of paths other than the console's. */
 function routesOf(
   appState: AdminState,
   { isLive, metrics }: Pick<AdminOptions, "isLive"> & { readonly metrics: () => Promise<string> },
@@ -116,7 +116,7 @@ function routesOf(
   ]);
 }
 
-/** Returns the metrics of a service without those of its process. */
+/** Returns the metrics of a service without the metrics of its process. */
 export function metricsText(appState: MeasuredState): string {
   const { settingPrefix } = appState.dialect;
   return appState.metricRegistry.text(settingPrefix) + (appState.requestMetrics?.text() ?? "");

@@ -21,10 +21,10 @@ export interface AccessRefusal {
 /**
  * Resolves with the reason why a request may not access an inner path; with null if it may.
  *
- * The `Host` header must be `localhost`, an address or an allowed name. A web page that binds its own
- * name to a loopback address (DNS rebinding) sends its name. Without `admin-token`, a peer that is not
- * trusted must be on this machine, and its request must not have passed a proxy, which stands for
- * peers elsewhere.
+ * The `Host` header must be `localhost`, an address or an allowed name. A web page that binds its
+ * name to a loopback address (DNS rebinding) sends this name. Without `admin-token`, a peer that is
+ * not trusted must be on this machine, and its request must not have passed a proxy, which forwards
+ * requests of other machines.
  */
 export async function accessRefusal(
   request: Request,
@@ -85,7 +85,8 @@ function isForwarded(headers: Headers): boolean {
 
 /**
  * Returns whether a page other than the console may have sent the request. No form and no simple
- * request has the header `Console`, and the responses lack the CORS headers that allow others.
+ * request has the header `Console`, and the responses lack the CORS headers that allow other
+ * requests.
  */
 function isForeign(request: Request): boolean {
   const { headers, method } = request;
@@ -111,7 +112,7 @@ const windowMs = 60_000;
 /** Peers that the guard remembers. Beyond them it forgets the oldest. */
 const maxPeers = 10_000;
 
-/** Checks tokens, and counts wrong ones per peer. */
+/** Checks tokens, and limits wrong ones per peer. */
 export class TokenGuard {
   readonly #now: () => number;
   readonly #failures = new Map<string, { readonly since: number; readonly count: number }>();
@@ -122,9 +123,9 @@ export class TokenGuard {
   }
 
   /**
-   * Resolves with the refusal; with null for the right token. It compares digests in constant time. The
-   * right token is valid whatever the peer sent before: peers behind one proxy have one address. A
-   * request without a token counts as no attempt.
+   * Resolves with the refusal; with null for the right token. It compares digests in constant time.
+   * The right token is valid whatever the peer sent before: peers behind one proxy have one
+   * address. A request without a token is not an attempt.
    */
   async check(
     sent: string | null,

@@ -27,7 +27,7 @@ export interface AdminServerOptions {
   readonly recorder: Recorder | null;
   readonly handleApi: HandleApi;
   readonly data: AdminData;
-  /** Returns the metrics of the service. Default: those of its own thread. */
+  /** Returns the metrics of the service. Default: the metrics of its thread. */
   readonly serviceMetrics?: (() => Promise<string>) | undefined;
 }
 

@@ -25,7 +25,7 @@ export interface ApiServerOptions {
   /** Sends browsers from `/` to the console. Default: false. */
   readonly opensConsole?: boolean;
   readonly handleApi: HandleApi;
-  /** Default: that of the service. */
+  /** Default: the clock of the service. */
   readonly observe?: ListenOptions["observe"];
 }
 
@@ -124,7 +124,7 @@ type ServedConfig = Pick<
   "serverBodyTimeout" | "serverHeaderTimeout" | "serverIdleTimeout" | "serverMaxConnections"
 >;
 
-/** Returns the limits of connections to the API; null if none is set. */
+/** Returns the limits of connections to the API; null if no limit is set. */
 export function connectionLimits(config: ServedConfig): ConnectionLimits | null {
   const keys = limitKeys(config);
   // After a body that stalled, the connection has to be closed.
@@ -138,7 +138,7 @@ export function connectionLimits(config: ServedConfig): ConnectionLimits | null 
 }
 
 export interface ShutdownWait {
-  /** Seconds to serve; 0 for none. */
+  /** Seconds to serve; 0 for no limit. */
   readonly period: number;
   readonly appState: Pick<AppState, "announceShutdown">;
   readonly api: Pick<Listening, "closeConnections">;

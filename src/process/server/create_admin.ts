@@ -1,5 +1,5 @@
 /**
- * The admin server of a handler, as a function for programs that serve it behind a login of their own.
+ * The admin server of a handler, as a function for programs that serve it behind a login.
  *
  * ```ts ignore
  * import { createHandler } from "svc-api";
@@ -27,15 +27,15 @@ import {
 } from "../../wings/console/server/recorder.ts";
 import type { AdminHandler } from "../../base/http/admin_route.ts";
 
-/** Facts about a request that the `Request` lacks. */
+/** Data of a request that the `Request` lacks. */
 export interface AdminRequestInfo {
   /**
-   * Peer address without port; null for Unix sockets. Default: unknown, which counts as another
+   * Peer address without port; null for Unix sockets. Default: unknown, which is treated as another
    * machine.
    */
   readonly client?: string | null;
   /**
-   * The program has checked by its own login that this person may read everything that the admin server
+   * The program has checked by a login that this person may read everything that the admin server
    * shows. The request then needs no local peer. Default: false.
    */
   readonly isTrusted?: boolean;
@@ -49,7 +49,8 @@ export type Admin = (request: Request, info?: AdminRequestInfo) => Promise<Respo
  * request starts the handler. After the handler's `close()` each response is an empty 503.
  *
  * Inner paths ask for `adminToken` if it is set. Without it they answer a local peer and a trusted
- * request, and refuse others. The rules for `Host` and for pages of other sites hold for each request.
+ * request, and refuse other requests. The rules for `Host` and for pages of other sites hold for
+ * each request.
  *
  * Throws an `Error` for another handler, and for one that has started, was closed, or has an admin
  * server.

@@ -23,7 +23,7 @@ const bufferBytes = 64 * 1024;
 export interface DiscardOptions {
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
-  /** Lets other requests run between two pieces. Default: one turn of the event loop. */
+  /** Lets other requests run between two chunks. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
 }
 

@@ -46,7 +46,7 @@ export class Drain {
     this.#requests++;
   }
 
-  /** Counts a body that arrives. Returns a function that counts its end. */
+  /** Notes that a body arrives. Returns a function to call at its end. */
   countBody(): () => void {
     const { promise, resolve } = deferred<void>();
     this.#bodies.add(promise);

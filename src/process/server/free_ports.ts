@@ -1,4 +1,4 @@
-/** Finds ports for the API and the admin server, which has the port after that of the API. @module
+/** Finds ports for the API and the admin server, which has the port after the API's port. @module
  */
 import { createServer } from "node:net";
 
@@ -8,7 +8,8 @@ const [firstPort, lastPort] = [3000, 3020];
 /** Returns whether a server can listen on a port. */
 export type IsFreePort = (port: number) => Promise<boolean>;
 
-/** Returns the first port of the API that is free together with the next one. Rejects if none is. */
+/** Returns the first port of the API that is free together with the next one. Rejects if no port is
+ * free. */
 export async function findPort(isFree: IsFreePort): Promise<number> {
   for (let port = firstPort; port <= lastPort; port++) {
     if (await isFree(port) && await isFree(port + 1)) return port;
@@ -20,8 +21,8 @@ export async function findPort(isFree: IsFreePort): Promise<number> {
 const nextAttempts = 20;
 
 /**
- * Returns the first free port after another one; the next one if none is free. The admin server has
- * that after the port of the API.
+ * Returns the first free port after another one; the next one if no port is free. The admin server
+ * has that after the port of the API.
  */
 export async function findNextPort(port: number, isFree: IsFreePort): Promise<number> {
   if (port === 0) return 0;

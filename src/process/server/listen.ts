@@ -178,7 +178,7 @@ async function respondBeforeBody(
 
 const requestTimeout = 408;
 
-/** Returns the response, or a 204 in place of a 205, which Deno sends without its length. */
+/** Returns the response, or a 204 instead of a 205, which Deno sends without its length. */
 function withLength(response: Response): Response {
   if (response.status !== 205) return response;
   return new Response(null, { status: 204, headers: response.headers });

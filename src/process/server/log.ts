@@ -10,7 +10,7 @@ export interface Log {
   readonly observe: (event: Observation) => void;
   /** Sets the function that returns the current settings. */
   readonly setSettings: (settings: () => LogSettings) => void;
-  /** Adds lines that are formatted already: texts without a last line feed, empty for none. */
+  /** Adds lines that are formatted already: texts without a last line feed, possibly empty. */
   readonly addLines: (lines: { readonly access: string; readonly diagnostics: string }) => void;
   /** Passes each line of the diagnostic log to a function, too; null ends that. */
   readonly tapDiagnostics: (take: ((line: string) => void) | null) => void;

@@ -33,7 +33,7 @@ export class NodeServerRequest extends NodeRequest {
   }
 }
 
-/** A response that is sent with the reason phrase of its status, unless it has one of its own. */
+/** A response that is sent with the reason phrase of its status, unless it has a reason phrase. */
 export class NodeServerResponse extends FastResponse {
   override get statusText(): string {
     return super.statusText || (STATUS_CODES[this.status] ?? "");

@@ -43,9 +43,9 @@ export interface ServeDependencies {
   /** The words of calls that the log advises. */
   readonly call: CallWords;
   readonly reloads: ReloadSignals;
-  /** An open database. Default: `serve` opens that of the configuration. */
+  /** An open database. Default: `serve` opens the database of the configuration. */
   readonly database?: Database | null;
-  /** Quick mode: its facts and choices. Default: null. */
+  /** Quick mode: its data and choices. Default: null. */
   readonly quick?: QuickStart | null;
   /** Sends browsers from `/` to the console. Default: false. */
   readonly opensConsole?: boolean;
@@ -146,13 +146,13 @@ async function stopServing(
   await (isEmbedded ? appState.close() : closeInTime(appState));
 }
 
-/** The API, served by this thread or by others. */
+/** The API, served by this thread or by workers. */
 interface ServingApi extends Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
   /** Whether other threads have not stopped. Default: false. */
   readonly isRunning?: boolean;
 }
 
-/** Returns the workers of a process; null if its own thread serves. */
+/** Returns the workers of a process; null if its thread serves. */
 async function makeTeam(config: Config, observe: Log["observe"]): Promise<WorkerTeam | null> {
   const workers = countWorkers(config, observe);
   if (workers === 1) return null;
@@ -188,7 +188,7 @@ async function startAppState(
       readonly isTimed: () => boolean;
     },
 ): Promise<AppState> {
-  // Beside workers, the service needs connections for loads only.
+  // With workers, the service needs connections for loads only.
   const databaseConfig = team === null ? config : { ...config, dbPool: 1, dbReplicaPool: 1 };
   const appState = await AppState.create({
     source: read,

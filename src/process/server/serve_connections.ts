@@ -2,8 +2,8 @@
  * Accepts connections and serves each one by itself, so that it can be closed. `Deno.serve` has neither
  * timeouts nor a limit of connections (denoland/deno#3515).
  *
- * Deno serves one connection by an internal function, the one behind `Deno.serve`. Only this file uses it;
- * see docs/decisions/accepting-connections.md.
+ * Deno serves one connection by an internal function, which is also used by `Deno.serve`. Only this
+ * file uses it; see docs/decisions/accepting-connections.md.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export type ServeConnection = (
   onListen: () => void,
 ) => ServedConnection;
 
-/** Returns Deno's function that serves one connection; null if this version of Deno has none. */
+/** Returns Deno's function that serves one connection; null if this version of Deno lacks it. */
 export function denoServeConnection(
   runtime: { readonly internal?: unknown } = Deno as { readonly internal?: unknown },
 ): ServeConnection | null {

@@ -1,5 +1,5 @@
 /** Serves HTTP with Node's server. The package srvx converts between its messages and `Request` and
- * `Response`. Node's own classes for these would take most of the time of a short request. @module
+ * `Response`. Node's classes for these would take most of the time of a short request. @module
  */
 import {
   createServer,
@@ -17,7 +17,7 @@ import { NodeServerRequest, NodeServerResponse } from "./node_messages.ts";
 
 /** Starts a server. Rejects with Node's error if it cannot bind the address. */
 export async function start(options: HttpServerOptions): Promise<HttpServer> {
-  // The handler creates responses of this class, since Node's own is slow.
+  // The handler creates responses of this class, since Node's class is slow.
   globalThis.Response = NodeServerResponse as unknown as typeof Response;
   const server = createServer(settingsOf(options), listener(options));
   applyLimits(server, options);

@@ -42,7 +42,7 @@ const standardStreams = [0, 2] as const;
 
 /**
  * Listens for the signals that request a reload, from its construction on. A SIGHUP because the
- * terminal has closed stops the process in place of a reload.
+ * terminal has closed stops the process instead of a reload.
  */
 export class ReloadSignals {
   readonly #appState = deferred<Reloadable>();

@@ -9,7 +9,7 @@ export interface Tracing {
   readonly traceStage: TraceStage;
   /** Sets an attribute of the span that is open. */
   readonly setSpanAttribute: (name: string, value: number) => void;
-  /** Returns the span that is open; null for none. */
+  /** Returns the span that is open, or null. */
   readonly activeSpan: () => SpanContext | null;
 }
 

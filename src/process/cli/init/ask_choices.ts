@@ -30,7 +30,7 @@ import {
 import { idempotencyTable } from "./init_sql.ts";
 import { ask, confirm, isInteractive } from "./prompt.ts";
 
-/** The choices, and the facts that they were made from. */
+/** The choices, and the data on which they are based. */
 export interface ReadChoices {
   readonly choices: Choices;
   readonly facts: TargetFacts;
@@ -58,7 +58,7 @@ export async function readChoices(
 
 /**
  * Returns the usual login role. Roles belong to all databases of a server: if it exists and its
- * password is unknown, the database gets a role of its own, such as `authenticator_shop`.
+ * password is unknown, the database gets a separate role, such as `authenticator_shop`.
  */
 function defaultLogin({ database, loginRoles }: ServerFacts, known: readonly string[]): string {
   const { loginRole } = defaultNames;
@@ -184,7 +184,7 @@ function chooseList(
   );
 }
 
-/** Columns that are often those of owners. */
+/** Columns that often contain owners. */
 const ownerNames = /(^|_)(owner|user|author|customer|account|member|sub)(_id)?$|^created_by$/;
 
 function chooseOwned(

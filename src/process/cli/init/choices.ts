@@ -86,7 +86,7 @@ export function sameRoleProblem({ loginRole, anonRole, userRole }: TargetNames):
 
 /**
  * Returns the relations that a text names: `none`, `all`, `all except` names, or names separated by
- * commas. `*` in a name stands for any characters. A name with a comma is in double quotes. Throws an
+ * commas. `*` in a name matches any characters. A name with a comma is in double quotes. Throws an
  * `Error` for a name that fits no relation.
  */
 export function pickRelations(
@@ -119,8 +119,8 @@ function fittingRelations(
 }
 
 /**
- * Returns the tables that a text names with their owners' columns: `none`, or `table.column` separated
- * by commas. Throws an `Error` for others.
+ * Returns the tables that a text names with their owners' columns: `none`, or `table.column`
+ * separated by commas. Throws an `Error` for other names.
  */
 export function pickOwned(
   text: string,
@@ -150,7 +150,7 @@ export function nameOfOwned({ relation, column }: OwnedTable): string {
   return `${relation.name}.${column.name}`;
 }
 
-/** Splits at commas outside of double quotes. A doubled quote in quotes stands for one. */
+/** Splits at commas outside of double quotes. A doubled quote in quotes is one quote. */
 export function splitNames(text: string): readonly string[] {
   const parts = text.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? [];
   return parts.map((part) => part.trim()).filter((part) => part !== "")

@@ -16,9 +16,9 @@ export interface ServerFacts {
   readonly user: string;
   /** Whether the user is a superuser or has CREATEROLE. */
   readonly createsRoles: boolean;
-  /** Roles whose names begin with that of the usual login role. */
+  /** Roles whose names begin with the name of the usual login role. */
   readonly loginRoles: readonly string[];
-  /** User-defined schemas, those with relations or functions first. */
+  /** User-defined schemas; schemas with relations or functions come first. */
   readonly schemas: readonly SchemaFacts[];
 }
 
@@ -90,7 +90,7 @@ export interface TargetNames {
   readonly schema: string;
   readonly loginRole: string;
   readonly anonRole: string;
-  /** Role of requests with a token; null for none. */
+  /** Role of requests with a token, or null. */
   readonly userRole: string | null;
 }
 

@@ -13,7 +13,8 @@ export const triggerMark = "-- The event triggers.";
 /** `statement_timeout` of new roles for requests. */
 const timeout = "5s";
 
-/** Returns the SQL file. `verifier` is that of the login role's password; null keeps the password. */
+/** Returns the SQL file. `verifier` is the verifier of the login role's password; null keeps the
+ * password. */
 export function initSql(choices: Choices, facts: TargetFacts, verifier: string | null): string {
   const channel = "svc";
   return [
@@ -163,7 +164,7 @@ function writeGrants({ sql: name, sequences }: RelationFacts, user: string): str
   ].join("\n");
 }
 
-/** Users see and change their own rows. Rows that all requests may read stay readable. */
+/** Users see and change only their rows. Rows that all requests may read stay readable. */
 function policyLines(
   { relation, column }: OwnedTable,
   { anonRole, userRole, readable }: Choices,
@@ -235,7 +236,7 @@ const principal = `json_build_array(
     nullif(current_setting('request.jwt.claims', true), '')::json->>'sub'
   )::text`;
 
-/** The role of requests with a token writes; without one, that of other requests. */
+/** The role of requests with a token writes; without a token, the role of other requests. */
 function idempotencyLines(
   { anonRole, userRole }: Choices,
   { quoted }: TargetFacts,

@@ -17,8 +17,8 @@ export interface DatabaseLogin {
 const passwordBytes = 24;
 
 /**
- * Returns the password of a role: that of a connection string that logs in as the role, a new one for
- * a role that is missing, or else null.
+ * Returns the password of a role: the password of a connection string that logs in as the role, a
+ * new one for a missing role, or else null.
  */
 export function planPassword(
   role: string,
@@ -58,7 +58,7 @@ export function loginUri(
   return `postgres://${name}@${hosts}/${path}${kept.length === 0 ? "" : `?${kept.join("&")}`}`;
 }
 
-/** Iterations of PostgreSQL's own verifiers (`scram_iterations`). */
+/** Iterations of PostgreSQL's verifiers (`scram_iterations`). */
 const iterations = 4096;
 
 /**

@@ -101,7 +101,7 @@ async function runInit(call: CommandCall): Promise<number> {
   return 0;
 }
 
-/** Whether the call makes a choice, in place of applying the files of an earlier call. */
+/** Whether the call makes a choice, instead of applying the files of an earlier call. */
 function choosesAny({ flags, config }: CommandCall): boolean {
   return Array.from(flags.keys()).some((flag) => !otherFlags.has(flag)) ||
     Array.from(config.flags.keys()).some((key) => key !== "db-uri");
@@ -196,7 +196,7 @@ function printNotes(call: CommandCall, files: InitFiles, { choices, facts }: Rea
   for (const { name } of facts.roles) print(`The role ${name} exists: it is used as it is.\n`);
 }
 
-/** Errors that mean too many rights. The SQL of `svc init` mends the others. */
+/** Errors that mean too many rights. The SQL of `svc init` corrects the other ones. */
 const refused: ReadonlySet<string> = new Set([
   "role-superuser",
   "role-bypassrls",
@@ -269,8 +269,8 @@ interface ListedTable extends RecordedTable {
 }
 
 /**
- * Parameters: JSON arrays of a table and a column, as SQL writes them, and the schemas of names without one.
- * Partitions follow their parents. It needs no privilege on the schemas.
+ * Parameters: JSON arrays of a table and a column, as SQL writes them, and the schemas of names
+ * without a schema. Partitions follow their parents. It needs no privilege on the schemas.
  */
 const tablesQuery = `with recursive items (place, item, name, oid) as (
   select place, item->>0, (pg_catalog.parse_ident(item->>1))[1], (

@@ -1,4 +1,4 @@
-/** The facts about a database that quick mode chooses its defaults by. @module */
+/** The data of a database on which the defaults of quick mode depend. @module */
 import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
@@ -17,7 +17,7 @@ export interface AnonymousCandidate {
   readonly schemas: readonly string[];
 }
 
-/** Facts about a database and the role that logs in. */
+/** Data of a database and the role that logs in. */
 export interface QuickFacts {
   readonly database: string;
   /** PostgreSQL's `server_version`. */
@@ -37,11 +37,12 @@ export interface QuickFacts {
    * row-level security.
    */
   readonly candidates: readonly AnonymousCandidate[];
-  /** Whether the login role may take the role that an option names; null without one, or if it exists not. */
+  /** Whether the login role may take the role that an option names; null if there is none, or if it
+   * does not exist. */
   readonly maySetAnonRole: boolean | null;
 }
 
-/** Reads the facts. Rejects if the database cannot be reached. */
+/** Reads the data. Rejects if the database cannot be reached. */
 export async function readQuickFacts(
   database: Database,
   anonRole: string | null,

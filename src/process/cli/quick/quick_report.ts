@@ -104,7 +104,7 @@ function printAdvice({ message, details }: ReportedError): void {
 
 /** The contents of the banner. */
 export interface BannerFacts extends QuickStart {
-  /** Addresses with ports, as the servers have bound them; `admin` is null without one. */
+  /** Addresses with ports, as the servers have bound them; `admin` is null if there is none. */
   readonly api: string;
   readonly admin: string | null;
   readonly relations: number;
@@ -125,7 +125,7 @@ export function bannerText(
     `${svcDialect.productToken} ${version}  →  ${origin}${page}`,
     `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
     `${schemas}: ${counted(relations, "relation")}, ${counted(functions, "function")}`,
-    // A warning says so of the login role.
+    // A warning reports this for the login role.
     ...(choice.isLoginRole
       ? []
       : [`Requests without a token run as ${JSON.stringify(choice.anonRole)}`]),

@@ -14,7 +14,7 @@ export interface WorkerTask {
   /** Name of the dialect. */
   readonly dialect: string;
   readonly state: StateChange;
-  /** Path of the configuration file; null without one. */
+  /** Path of the configuration file, or null. */
   readonly file: string | null;
   /** Port of the API. */
   readonly port: number;
@@ -23,13 +23,13 @@ export interface WorkerTask {
   readonly isQuick: boolean;
 }
 
-/** Lines of the two logs, each text without its last line feed; empty for none. */
+/** Lines of the two logs, each text without its last line feed, possibly empty. */
 export interface LogLines {
   readonly access: string;
   readonly diagnostics: string;
 }
 
-/** The console's facts of one thread since the last call. */
+/** The console's data of one thread since the last call. */
 export interface RecordedSecond {
   readonly requests: RecordedRequests;
   readonly pool: Metrics["pool"];

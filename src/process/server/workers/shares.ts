@@ -14,7 +14,8 @@ export function shareOf(total: number, { number, workers }: PartOfProcess): numb
   return Math.max(1, Math.floor(total / workers) + rest);
 }
 
-/** Returns the configuration of a worker, whose limits are its part of those of the process. */
+/** Returns the configuration of a worker, whose limits are its part of the limits of the
+ * process. */
 export function sharedConfig(config: Config, part: PartOfProcess): Config {
   return {
     ...config,

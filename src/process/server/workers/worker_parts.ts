@@ -1,4 +1,4 @@
-/** Makes what a worker serves with: connections, caches, logs and a socket of its own. @module */
+/** Makes what a worker serves with: separate connections, caches, logs and a socket. @module */
 import { consoleRecorder, type Recorder } from "../../../wings/console/server/recorder.ts";
 import { openConfiguredDatabase } from "../../../state/config/config_files.ts";
 import type { Config } from "../../../state/config/options.ts";

@@ -48,7 +48,7 @@ interface Thread {
   metrics: string;
 }
 
-/** Milliseconds until a worker that does not reply counts by its last metrics. */
+/** Milliseconds after which the last metrics of a worker that does not reply are used. */
 const metricsTimeoutMs = 1000;
 
 /** Milliseconds until a step of the shutdown does without the workers that have not replied. */
