@@ -146,7 +146,7 @@ export function recordRequest(
   });
 }
 
-/** Returns the `Content-Length` of a request; null if there is none. */
+/** Returns the `Content-Length` of a request, or null. */
 function bodyLength({ pieces: { headers } }: Exchange): number | null {
   const text = headers["content-length"];
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;

@@ -74,7 +74,7 @@ export class AppState extends AppStateBase {
   readonly #remoteKeySets: RemoteKeySets;
   readonly revocations: RevocationList;
   readonly #options: AppStateOptions;
-  /** The schema cache for followers; null if there are none. */
+  /** The schema cache for followers; null without followers. */
   #schemaPieces: readonly string[] | null = null;
 
   private constructor(

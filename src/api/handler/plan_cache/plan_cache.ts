@@ -99,7 +99,7 @@ export class PlanCache {
     return config === basis.config && cache === basis.cache && roles === basis.roles;
   }
 
-  /** Returns how the body of a request is read; null if there is none, undefined if unknown. */
+  /** Returns how the body of a request is read; null without a body, undefined if unknown. */
   bodyReader({ key, hasBody }: QueryShape): PayloadReader | null | undefined {
     return hasBody ? this.#readers.get(key) : null;
   }

@@ -41,7 +41,7 @@ export function taggingOf(
   return { version: version(), unlessTag };
 }
 
-/** Null if there are none. Throws `145` with `on`, `151` if no row can meet it, `152` if one is
+/** Null without tags. Throws `145` with `on`, `151` if no row can meet it, `152` if one is
  * required. */
 export function writePrecondition(
   { action, preconditions: { ifMatch, ifNoneMatch }, query: { on } }: ApiRequest,

@@ -37,7 +37,7 @@ export interface QuickFacts {
    * row-level security.
    */
   readonly candidates: readonly AnonymousCandidate[];
-  /** Whether the login role may take the role that an option names; null if there is none, or if it
+  /** Whether the login role may take the role that an option names; null if the option is unset, or if it
    * does not exist. */
   readonly maySetAnonRole: boolean | null;
 }

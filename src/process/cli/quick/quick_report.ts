@@ -104,7 +104,7 @@ function printAdvice({ message, details }: ReportedError): void {
 
 /** The contents of the banner. */
 export interface BannerFacts extends QuickStart {
-  /** Addresses with ports, as the servers have bound them; `admin` is null if there is none. */
+  /** Addresses with ports, as the servers have bound them; `admin` may be null. */
   readonly api: string;
   readonly admin: string | null;
   readonly relations: number;
