@@ -1,7 +1,7 @@
 /** Hints for errors without a hint, with `client-error-verbosity = advise`, which depend on the
- * request: the rows of the catalogue have the others. They name the request's role, the subject of
- * the error and objects of the schema cache, which has no privileges. No hint reads a message.
- * @module */
+ * request: the rows of the catalogue have the other hints. They name the request's role, the
+ * subject of the error and objects of the schema cache, which has no privileges. No hint reads a
+ * message. @module */
 import { nearest } from "../../base/lib/nearest.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { type ErrorFields, isRaised } from "../../base/errors/service_error.ts";

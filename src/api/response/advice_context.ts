@@ -10,7 +10,8 @@ export interface AdviceContext {
   readonly role: string | null;
   /** Null before the first load. Default: null. */
   readonly cache?: SchemaCacheData | null;
-  /** Null before planning, and for a batch. Its values are those of another request of the same shape. Default: null. */
+  /** Null before planning, and for a batch. Its values may come from another request of the same
+   * shape. Default: null. */
   readonly plan?: DataPlan | null;
   readonly config: Pick<
     Config,

@@ -147,7 +147,7 @@ function parametersOf({ call: { routine } }: Extract<DataPlan, { kind: "call" }>
   });
 }
 
-/** Returns the columns that get values of the body; null for those of nested rows. */
+/** Returns the columns that get values of the body; null for columns of nested rows. */
 function writtenNames(
   mutate: Extract<DataPlan, { kind: "mutate" }>["mutate"],
 ): readonly string[] | null {

@@ -215,7 +215,7 @@ function transactionOf(
   };
 }
 
-/** Returns the position of the statement with a role; -1 without one. */
+/** Returns the position of the statement with a role, or -1. */
 export function positionOf(
   { transaction: { statements } }: Pick<RequestScript, "transaction">,
   role: StatementRole,

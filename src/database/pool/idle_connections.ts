@@ -4,7 +4,7 @@ import { close, type PooledConnection } from "./pooled_connection.ts";
 import type { PoolOptions } from "./pool_options.ts";
 
 export class IdleConnections {
-  /** The connection used last is taken first, so that the others can age. */
+  /** The connection used last is taken first, so that the other ones can age. */
   #connections: PooledConnection[] = [];
   readonly #aging: OneShotTimer;
 

@@ -35,7 +35,8 @@ export interface PooledConnection {
   closeReason: CloseReason | null;
 }
 
-/** After this time the pool listens for callers that leave, and moves the transactions behind a slow one. */
+/** After this time the pool listens for callers that leave, and moves the transactions that follow
+ * a slow one. */
 export const slowTransactionMs = 50;
 /** A slow transaction whose caller has left is cancelled after this time: short lock waits end earlier. */
 const minAbandonedMs = 250;

@@ -33,7 +33,8 @@ export class TimedQueue extends WaitQueue {
     this.#timer.start(this.maxWaitMs);
   }
 
-  /** Puts transactions before all others. Each is executed alone from now on, and rejected if its time is over. */
+  /** Puts transactions at the head of the queue. Each is executed alone from now on, and rejected
+   * if its time is over. */
   override putBack(transactions: readonly QueuedTransaction[]): void {
     const now = this.clock.now();
     for (const queued of transactions) {

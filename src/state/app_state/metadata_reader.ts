@@ -121,7 +121,8 @@ export class MetadataReader {
     return { data, ms: performance.now() - start, timings, missingSchemas };
   }
 
-  /** Builds the schema cache; returns that of the last load if both have read the same rows. */
+  /** Builds the schema cache; returns the cache of the last load if both have read the same
+   * rows. */
   async #build(
     digest: string | null,
     answers: readonly (readonly unknown[])[],

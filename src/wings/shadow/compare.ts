@@ -58,7 +58,7 @@ function bodyOf({ headers, text }: ReadAnswer): unknown {
 
 const stringOrLongNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]{15,}/g;
 
-/** Returns a string in place of a number that JavaScript would round. */
+/** Returns a string instead of a number that JavaScript would round. */
 function exact(part: string): string {
   return part.startsWith('"') ? part : `"number ${part}"`;
 }

@@ -72,7 +72,7 @@ interface CachedPlan extends ScriptKind {
 export interface Example {
   readonly pieces: RawRequest;
   readonly payload: Payload | null;
-  /** How its body was read; null when it has none. */
+  /** How its body was read; null if it had no body. */
   readonly reader: PayloadReader | null;
   readonly query: Query;
 }

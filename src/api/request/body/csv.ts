@@ -47,7 +47,7 @@ export class CsvDecoder implements BodyDecoder {
   readonly #prefixes: string[] = [];
   /** Whether the first row has ended. */
   #hasRows = false;
-  /** The JSON of the row so far, and of the rows that ended in the last piece. */
+  /** The JSON of the row so far, and of the rows that ended in the last chunk. */
   #row = "";
   #rows = "";
   #lastRowEnd = -1;

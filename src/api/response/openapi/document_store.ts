@@ -34,9 +34,9 @@ export interface DocumentStore {
 const maxStoreBytes = 32 * 1024 * 1024;
 /** Length up to which the bytes of a document are kept. */
 const maxKeptBytes = 4 * 1024 * 1024;
-/** Characters of a piece that is encoded at once. */
+/** Characters of a chunk that is encoded at once. */
 const pieceLength = 128 * 1024;
-/** Pieces after which the garbage of writing them is collected. */
+/** Chunks after which the garbage of writing them is collected. */
 const piecesPerCollection = 128;
 
 export function documentStore(): DocumentStore {

@@ -25,7 +25,8 @@ export interface ApiModel {
 /** A relation with descriptions of its columns. */
 export interface DescribedRelation {
   readonly relation: Relation;
-  /** Each use makes the descriptions, since those of all relations would take much memory. */
+  /** Each use makes the descriptions, since the descriptions of all relations would take much
+   * memory. */
   readonly columns: readonly DescribedColumn[];
   readonly writable: boolean;
   /** Methods that the relation allows and, if the metadata has them, the role's privileges. */

@@ -114,7 +114,7 @@ function Chart(
   `;
 }
 
-/** Minutes in place of seconds, since 900 rows show no more. */
+/** Minutes instead of seconds, since 900 rows show no more. */
 function FigureTable({ seconds }: { readonly seconds: ConsoleStats }): View {
   const minutes = Map.groupBy(seconds, ({ time }) => Math.floor(time / 60));
   const head = ["Minute", "Requests", "Errors", "Highest p99", "Most connections in use"];

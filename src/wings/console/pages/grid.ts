@@ -81,7 +81,7 @@ function stopOf(cell: Element): HTMLElement {
   return cell.querySelector<HTMLElement>(".row-button, .sort-button") ?? cell as HTMLElement;
 }
 
-/** Puts the cell with the focus in the order of Tab in place of another one. */
+/** Puts the cell with the focus in the order of Tab instead of another one. */
 function keepFocus({ currentTarget, target }: FocusEvent): void {
   const cell = (target as Element).closest("[data-place]");
   if (cell === null) return;

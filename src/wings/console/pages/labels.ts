@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Labels of referenced rows: people and things in place of their numbers. @module */
+/** Labels of referenced rows: people and things instead of their numbers. @module */
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import { useEffect, useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../server/console_schema.ts";
