@@ -23,7 +23,7 @@ import { checkHandlerOptions, rejectFile } from "./src/state/config/handler_opti
 import type { ApiKey } from "./src/state/config/api_keys.ts";
 import type { FunctionName, TableName } from "./src/state/config/codecs.ts";
 import type { JwtIssuer } from "./src/state/config/jwt_issuers.ts";
-import type { HandlerConfig } from "./src/state/config/handler_config.ts";
+import type { HandlerConfig } from "./src/process/handler_config.ts";
 import type { Config } from "./src/state/config/options.ts";
 import { type ConfigSource, configSource } from "./src/state/config/source.ts";
 import { isEmbedded } from "./src/database/open.ts";
@@ -37,6 +37,8 @@ import {
 } from "./src/api/handler/lazy_handler.ts";
 import { loadMcp, mcpWing } from "./src/wings/mcp/mcp_host.ts";
 import { liveWing } from "./src/wings/live/live_host.ts";
+import { liveOptions } from "./src/wings/live/live_options.ts";
+import { mcpOptions } from "./src/wings/mcp/mcp_options.ts";
 import { type ExtensibleHandler, mcpExtension } from "./src/wings/mcp/mcp_port.ts";
 import type {
   FinishedRequest,
@@ -72,6 +74,8 @@ export type {
   TenantHandler,
 };
 export { version };
+
+const wingOptions = { ...liveOptions, ...mcpOptions };
 
 /** Options of a handler: those of the configuration in camel case, and its dependencies. */
 export interface HandlerOptions extends HandlerConfig {
@@ -170,7 +174,13 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
   let source: ConfigSource | null = null;
   checkDependencies(options);
   const start = () =>
-    source ??= configSource({ file: null, environment: {}, readFile: rejectFile, programmatic });
+    source ??= configSource({
+      file: null,
+      environment: {},
+      readFile: rejectFile,
+      programmatic,
+      wingOptions,
+    });
   const handler = lazyHandler(start, {
     embeddedInit,
     embeddedExtensions,
@@ -251,7 +261,12 @@ function environment(): Readonly<Record<string, string>> {
 }
 
 function environmentSource(): ConfigSource {
-  return configSource({ file: null, environment: environment(), readFile: rejectFile });
+  return configSource({
+    file: null,
+    environment: environment(),
+    readFile: rejectFile,
+    wingOptions,
+  });
 }
 
 function environmentDependencies(): HandlerDependencies {
@@ -293,7 +308,7 @@ function configOf(options: ConfigOptions, schemaCache: "provided" | "loaded"): P
     throw new Error("jwtSecretIsBase64: goes with a jwtSecret that is text, not bytes");
   }
   const { dbConfig = schemaCache === "loaded" } = others;
-  const config = checkHandlerOptions({ ...others, dbConfig, jwtSecret }, dialect);
+  const config = checkHandlerOptions({ ...others, dbConfig, jwtSecret }, { dialect, wingOptions });
   if (config.jwtSecret) readSecret(config.jwtSecret);
   return { ...config, jwtSecret: config.jwtSecret ?? null, dialect };
 }

@@ -1,6 +1,7 @@
 /** The port of wings: a wing is a capability that the API can do without. `src/process/wings.ts`
  * lists the wings of the program. @module */
 import type { Config } from "../state/config/options.ts";
+import type { OptionTable } from "../state/config/options/option.ts";
 import type { AppState } from "../state/app_state/app_state.ts";
 import type { Command } from "./command.ts";
 import type { PathOpener } from "./handler/handler.ts";
@@ -9,6 +10,8 @@ import type { PathOpener } from "./handler/handler.ts";
 export interface Wing extends PathOpener {
   /** Name of its folder. */
   readonly name: string;
+  /** Its options, whose values are fields of the configuration. */
+  readonly options?: OptionTable;
   /** Rejects with an `Error` of one line if a package is missing that the configuration needs. */
   readonly requirePackages?: (config: Config) => Promise<void>;
   /** In the order of `--help`. */
@@ -40,4 +43,9 @@ export class AdminDataError extends Error {
     super(reason);
     this.status = status;
   }
+}
+
+/** Returns the options of wings as one table. */
+export function optionsOfWings(wings: readonly Wing[]): OptionTable {
+  return Object.assign({}, ...wings.map(({ options }) => options));
 }

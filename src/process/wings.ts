@@ -1,9 +1,10 @@
 /** The wings of the program. @module */
-import type { AdminData, AdminDataOptions, Wing } from "../api/wing.ts";
+import { type AdminData, type AdminDataOptions, optionsOfWings, type Wing } from "../api/wing.ts";
 import type { AppState } from "../state/app_state/app_state.ts";
 import { auditWing } from "../wings/audit/audit.ts";
 import { liveWing } from "../wings/live/live_host.ts";
 import { mcpWing } from "../wings/mcp/mcp_host.ts";
+import { tenantOptions } from "../wings/tenants/tenant_options.ts";
 import { shadowCommand } from "../wings/shadow/command.ts";
 
 /** In the order of `--help`; the first that has a path answers it. */
@@ -12,7 +13,11 @@ export const wings: readonly Wing[] = [
   mcpWing(),
   liveWing,
   { name: "shadow", commands: [shadowCommand] },
+  { name: "tenants", options: tenantOptions },
 ];
+
+/** The options of all wings. */
+export const wingOptions = optionsOfWings(wings);
 
 /** Returns the data of the console that wings have. */
 export function adminData(appState: AppState, options: AdminDataOptions): AdminData {

@@ -15,6 +15,7 @@ import type { PostgresClient } from "../support/database/postgres_client.ts";
 import { load } from "../support/database/schema_cache.ts";
 import { withFixture } from "../support/database/sessions.ts";
 import { buildRequest } from "../support/handler/request.ts";
+import { wingOptions } from "../../src/process/wings.ts";
 
 /** A request, and the tables that it depends on; behind a colon the column of a scope. */
 const dependent: readonly (readonly [line: string, tables: string])[] = [
@@ -44,6 +45,7 @@ const missing: readonly (readonly [line: string, table: string])[] = [
 ];
 
 const source = configSource({
+  wingOptions,
   file: { path: "test.conf", text: 'db-uri = "postgres://"\ndb-schemas = "api"' },
   environment: {},
   readFile: () => new Uint8Array(),

@@ -10,6 +10,7 @@ import { readRawRequest } from "../../src/api/request/raw_request.ts";
 import type { SchemaCache } from "../../src/state/schema_cache/schema_cache.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 import { schemaCacheLoader } from "../support/database/schema_cache.ts";
+import { wingOptions } from "../../src/process/wings.ts";
 
 /** What is volatile has a name that begins with `loud`. */
 const sql = `
@@ -140,6 +141,7 @@ const rows: readonly (readonly [line: string, retrySafe: boolean, parts?: Reques
 ];
 
 const source = configSource({
+  wingOptions,
   file: {
     path: "test.conf",
     text: `

@@ -6,6 +6,7 @@ import { adminListenAddress, apiListenAddress } from "../../src/process/server/l
 import { debuggerPort } from "../support/server/debugger_attack.ts";
 import { findProgram } from "../support/server/find_program.ts";
 import { testSecret } from "../support/handler/token.ts";
+import { wingOptions } from "../../src/process/wings.ts";
 
 const deploy = new URL("../../examples/deploy/", import.meta.url);
 
@@ -22,6 +23,7 @@ Deno.test("the compose file configures a service that reports whether it is read
     value!.replace(/^\$\{SVC_JWT_SECRET:\?[^}]+\}$/, testSecret),
   ]));
   const source = configSource({
+    wingOptions,
     file: null,
     environment,
     readFile: () => {

@@ -8,6 +8,7 @@ import { freePort } from "../support/server/free_port.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { type DenoProcess, startDeno } from "../support/server/process.ts";
 import { errorBody } from "../support/handler/rows.ts";
+import { wingOptions } from "../../src/process/wings.ts";
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
 
@@ -337,6 +338,7 @@ Deno.test("quick mode suggests the largest table, or a view", async () => {
     create view views.only as select 1 as n; analyze`,
   );
   const config = loadConfig({
+    wingOptions,
     file: null,
     environment: { SVC_DB_URI: database.uri, SVC_DB_SCHEMAS: "public" },
     readFile: Deno.readFileSync,

@@ -13,6 +13,7 @@ import {
   root,
   sentences,
 } from "../support/docs/markdown.ts";
+import { wingOptions } from "../../src/process/wings.ts";
 
 const pages = await readPages();
 const blocks = pages.flatMap(codeBlocks);
@@ -151,6 +152,6 @@ Deno.test("documentation has configuration files that can be loaded", () => {
     const required = ['db-uri = "postgres://localhost/shop"', 'db-schemas = "api"']
       .filter((line) => !text.includes(line.split(" ")[0]!));
     const file = { path: place, text: [text, ...required].join("\n") };
-    loadConfig({ file, environment: {}, readFile: Deno.readFileSync });
+    loadConfig({ wingOptions, file, environment: {}, readFile: Deno.readFileSync });
   }
 });

@@ -1,7 +1,8 @@
 /** Writes the declaration of `HandlerConfig` for the npm package: an interface with the comments of
  * the table of options. @module */
 import { camelCase } from "../../src/state/config/names.ts";
-import { rows } from "../../src/state/config/options.ts";
+import { rowsOf } from "../../src/state/config/options.ts";
+import { wingOptions } from "../../src/process/wings.ts";
 import type { Option } from "../../src/state/config/options/option.ts";
 import { defaultText } from "../docs/default_text.ts";
 
@@ -25,18 +26,18 @@ const typesByName: ReadonlyMap<string, string> = new Map([
   ["JSON list of keys, or `@file`", "readonly ApiKey[]"],
 ]);
 
-/** Returns the declaration of `src/state/config/handler_config.ts`. */
+/** Returns the declaration of `src/process/handler_config.ts`. */
 export function handlerConfig(): string {
-  const fields = rows
+  const fields = rowsOf({ wingOptions })
     .filter(([key]) => !ofProcess.test(key) && !described.has(key))
     .map(([key, option]) => field(key, option));
   return `${head}\n${fields.join("\n")}\n${tail}`;
 }
 
 const head = `/** The options that a handler shares with the configuration file. @module */
-import type { ApiKey } from "./api_keys.ts";
-import type { FunctionName, TableName } from "./codecs.ts";
-import type { JwtIssuer } from "./jwt_issuers.ts";
+import type { ApiKey } from "../state/config/api_keys.ts";
+import type { FunctionName, TableName } from "../state/config/codecs.ts";
+import type { JwtIssuer } from "../state/config/jwt_issuers.ts";
 
 /** Options of the configuration, named by their keys in camel case. */
 export interface HandlerConfig {`;

@@ -86,7 +86,7 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   await writeDeclarations(typedModules, {
     root,
     folder: join(folder, "dist", "types"),
-    generated: new Map([["src/state/config/handler_config.ts", handlerConfig()]]),
+    generated: new Map([["src/process/handler_config.ts", handlerConfig()]]),
   });
   await Deno.writeTextFile(
     join(folder, "THIRD_PARTY.md"),

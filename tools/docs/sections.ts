@@ -1,6 +1,7 @@
 /** The generated sections of `docs/`, in Markdown. @module */
 import { environmentName } from "../../src/state/config/names.ts";
-import { appSettings, rows } from "../../src/state/config/options.ts";
+import { appSettings, rowsOf } from "../../src/state/config/options.ts";
+import { wingOptions } from "../../src/process/wings.ts";
 import type { Option } from "../../src/state/config/options/option.ts";
 import { defaultText } from "./default_text.ts";
 import { svcDialect } from "../../src/base/dialect.ts";
@@ -31,7 +32,9 @@ export function optionSection(): string {
     setting: null,
     aliases: [],
   };
-  return [...rows.map(([key, option]) => factsOf(key, option)), settings].map(subsection).join(
+  return [...rowsOf({ wingOptions }).map(([key, option]) => factsOf(key, option)), settings].map(
+    subsection,
+  ).join(
     "\n",
   );
 }

@@ -1,11 +1,12 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { camelCase } from "../../src/state/config/names.ts";
-import { type OptionKey, options } from "../../src/state/config/options.ts";
+import { rowsOf } from "../../src/state/config/options.ts";
+import { wingOptions } from "../../src/process/wings.ts";
 
 const root = new URL("../../", import.meta.url);
 
 /** Options that only `src/state/config/` reads. */
-const usedByConfig: ReadonlySet<OptionKey> = new Set<OptionKey>([
+const usedByConfig: ReadonlySet<string> = new Set([
   "db-pre-config",
   "jwt-secret-is-base64",
 ]);
@@ -27,7 +28,7 @@ Deno.test("code reads each option", async () => {
     await Deno.readTextFile(new URL("main.ts", root)),
   ];
   const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []));
-  const keys = Object.keys(options) as OptionKey[];
+  const keys = rowsOf({ wingOptions }).map(([key]) => key);
   const unusedKeys = keys.filter((key) => !words.has(camelCase(key)) && !usedByConfig.has(key));
   deepStrictEqual(unusedKeys, []);
 });

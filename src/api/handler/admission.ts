@@ -60,8 +60,9 @@ export function admissionOf(
   dbRootSpec: Exchange["context"]["snapshot"]["config"]["dbRootSpec"],
 ): Admission | null {
   if (limits === null) return null;
-  const { serverQueryMethod, livePath } = config;
-  const resource = limitedResource(pieces, { serverQueryMethod, dbRootSpec, livePath });
+  const { serverQueryMethod } = config;
+  const { relationPrefix } = limits;
+  const resource = limitedResource(pieces, { serverQueryMethod, dbRootSpec, relationPrefix });
   const onRefused = (policy: string) => counters.rateLimited.increment(policy);
   return new Admission({ limits, onRefused, client, resource });
 }

@@ -9,16 +9,16 @@ import { type QueryRequestConfig, readQueryTarget } from "../request/query_reque
 
 export function limitedResource(
   request: { readonly method: string; readonly path: string },
-  config: QueryRequestConfig & { readonly livePath?: string | null },
+  config: QueryRequestConfig & { readonly relationPrefix?: string | null },
 ): LimitedResource {
   const { method } = request;
   const path = decodedPath(request.path);
-  const { livePath: prefix = null } = config;
+  const { relationPrefix: prefix = null } = config;
   const rootFunction = config.dbRootSpec?.name ?? null;
   return {
     method: isQuery(request, config) ? "QUERY" : method === "HEAD" ? "GET" : method,
     path: path === "/" && rootFunction !== null ? `/rpc/${pathSegment(rootFunction)}` : path,
-    livePath: prefix !== null && isUnder(path, prefix) ? path.slice(prefix.length) : null,
+    relationPath: prefix !== null && isUnder(path, prefix) ? path.slice(prefix.length) : null,
   };
 }
 

@@ -1,7 +1,8 @@
 /** Parses the arguments of the command line. @module */
 import type { ConfigFlag } from "../../state/config/load.ts";
 import { nearest } from "../../base/lib/nearest.ts";
-import { type OptionKey, options } from "../../state/config/options.ts";
+import { options } from "../../state/config/options.ts";
+import { wingOptions } from "../wings.ts";
 import { redact } from "../../base/observe/redact.ts";
 import type { Command, CommandCall, CommandFlag } from "../../api/command.ts";
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";
@@ -176,7 +177,7 @@ function modeOf({ name, value }: FlagToken): ModeFlagKind | null {
 
 function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall {
   const ownFlags = new Map<string, string>();
-  const optionFlags = new Map<OptionKey, ConfigFlag>();
+  const optionFlags = new Map<string, ConfigFlag>();
   const kinds = new Set<ModeFlagKind>();
   const serveFlags = new Set<string>();
   for (const token of flags) {
@@ -226,13 +227,14 @@ function setOwnFlag(
   flags.set(name, previous === undefined ? value ?? "" : `${previous}\0${value}`);
 }
 
-type OptionFlag = ConfigFlag & { readonly key: OptionKey };
+type OptionFlag = ConfigFlag & { readonly key: string };
 
 function optionFlag({ name, value }: FlagToken, command: Command | null): OptionFlag {
   const key = optionOfFlag(name);
   if (key === null) throw unknownFlag(name, command);
   if (value !== null) return { key, name, value };
-  const example = options[key].example.replace(/^"(.*)"$/, "$1");
+  const { example: literal } = { ...options, ...wingOptions }[key]!;
+  const example = literal.replace(/^"(.*)"$/, "$1");
   throw new ArgumentError(`${name} needs a value, such as ${name}=${example}`);
 }
 
@@ -247,7 +249,7 @@ function unknownFlag(name: string, command: Command | null): ArgumentError {
 }
 
 /** Sets an option. Two flags may set the same value. The message omits the values, which may be secret. */
-function setOption(flags: Map<OptionKey, ConfigFlag>, { key, name, value }: OptionFlag): void {
+function setOption(flags: Map<string, ConfigFlag>, { key, name, value }: OptionFlag): void {
   const first = flags.get(key);
   if (first !== undefined && first.value !== value) {
     throw new ArgumentError(
@@ -261,7 +263,7 @@ function setOption(flags: Map<OptionKey, ConfigFlag>, { key, name, value }: Opti
 
 function configArguments(
   others: readonly string[],
-  flags: Map<OptionKey, ConfigFlag>,
+  flags: Map<string, ConfigFlag>,
 ): ConfigArguments {
   const [argument, extra] = others;
   if (extra !== undefined) {

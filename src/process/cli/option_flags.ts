@@ -1,12 +1,13 @@
 /** Flags that set options of the configuration: `--db-pool=20` for each row of the table of
  * options, and short forms. @module */
 import { nearest } from "../../base/lib/nearest.ts";
-import { type OptionKey, rows } from "../../state/config/options.ts";
+import { rowsOf } from "../../state/config/options.ts";
+import { wingOptions } from "../wings.ts";
 
 export interface ShortForm {
   /** As typed, without value: `--port`. */
   readonly name: string;
-  readonly key: OptionKey;
+  readonly key: string;
   /** Name of the value in `--help`. */
   readonly placeholder: string;
 }
@@ -19,15 +20,15 @@ export const shortForms: readonly ShortForm[] = [
   { name: "--anon-role", key: "db-anon-role", placeholder: "ROLE" },
 ];
 
-const keysByFlag: ReadonlyMap<string, OptionKey> = new Map([
-  ...rows.flatMap(([key, { aliases = [] }]) =>
+const keysByFlag: ReadonlyMap<string, string> = new Map([
+  ...rowsOf({ wingOptions }).flatMap(([key, { aliases = [] }]) =>
     [key, ...aliases].map((spelling) => [`--${spelling}`, key] as const)
   ),
   ...shortForms.map(({ name, key }) => [name, key] as const),
 ]);
 
 /** Returns the option that a flag without its value sets; null for other flags. */
-export function optionOfFlag(name: string): OptionKey | null {
+export function optionOfFlag(name: string): string | null {
   return keysByFlag.get(name) ?? null;
 }
 

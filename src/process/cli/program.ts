@@ -30,6 +30,8 @@ import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 import { isFile } from "../../base/lib/files.ts";
 import { withTransport } from "./with_transport.ts";
+import { wingOptions } from "../wings.ts";
+import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -64,7 +66,7 @@ async function run(call: ParsedCall): Promise<number | void> {
     case "version":
       return print(versionText());
     case "example":
-      return print(exampleFile());
+      return print(exampleFile(wingOptions));
     case "error":
       fail(`${call.message}\n${usage(call.command, commands).trimEnd()}`);
       return failureCode(call);
@@ -92,7 +94,7 @@ async function runMode(
     case "types":
       return await withAppState(config, printTypes);
     case "ready":
-      return await printReady(configReader(config).config);
+      return await printReady(configReader(config, { wingOptions }).config);
     case "run":
       return await serveConfig(config, {}, serving);
     default:
@@ -149,7 +151,7 @@ async function serveConfig(
     ? watchFile({ path: file, onChange, schedule })
     : () => {};
   try {
-    if (reader.config.tenants !== null) {
+    if (hasTenants(reader.config)) {
       if (events.front !== undefined) refuseTenants();
       const { serveTenants } = await import("../server/serve_tenants.ts");
       return await serveTenants({ reader, log: { ...log, observe }, reloads });

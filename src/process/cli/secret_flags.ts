@@ -1,7 +1,6 @@
 /** Warnings of secrets on the command line, which other users of the machine can read. @module */
 import type { ConfigFlag, ConfigFlags } from "../../state/config/load.ts";
 import { environmentName } from "../../state/config/names.ts";
-import type { OptionKey } from "../../state/config/options.ts";
 import { connectionName } from "../../state/config/call_words.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
@@ -10,7 +9,7 @@ import { parseConnectionString } from "../../database/connect/connection_string.
 type SecretPart = (value: string) => string | null;
 
 /** Options whose value, or a part of it, is secret. */
-const secretParts: ReadonlyMap<OptionKey, SecretPart> = new Map<OptionKey, SecretPart>([
+const secretParts: ReadonlyMap<string, SecretPart> = new Map<string, SecretPart>([
   ["db-uri", (value) => hasPassword(value) ? "a password" : null],
   ["admin-token", (value) => value === "" ? null : "a secret"],
   ["jwt-secret", (value) => value === "" ? null : "a secret"],
@@ -21,7 +20,7 @@ export function secretWarnings(flags: ConfigFlags): readonly string[] {
   return Array.from(flags, ([key, flag]) => warning(key, flag)).filter((line) => line !== null);
 }
 
-function warning(key: OptionKey, { name, value }: ConfigFlag): string | null {
+function warning(key: string, { name, value }: ConfigFlag): string | null {
   const part = value.startsWith("@") ? null : secretParts.get(key)?.(value) ?? null;
   if (part === null) return null;
   return `warning: ${name} contains ${part}, which other users of this machine can read; ` +
@@ -29,7 +28,7 @@ function warning(key: OptionKey, { name, value }: ConfigFlag): string | null {
 }
 
 /** A connection string as argument starts quick mode, which `SVC_DB_URI` would end. */
-function variableFor(key: OptionKey, name: string): string {
+function variableFor(key: string, name: string): string {
   return name === connectionName ? "PGPASSWORD or DATABASE_URL" : environmentName(key);
 }
 

@@ -14,6 +14,7 @@ import { type Command, type CommandCall, flagsOf } from "../../api/command.ts";
 import { configReader, openConfiguredTransport } from "../../state/config/config_files.ts";
 import { paddedRows, print, printError } from "../../base/observe/output.ts";
 import { readText } from "../../base/lib/files.ts";
+import { wingOptions } from "../wings.ts";
 
 export const sqlCommand: Command = {
   name: "sql",
@@ -34,7 +35,9 @@ interface Script {
 
 async function runSql({ config: args, flags }: CommandCall): Promise<number> {
   const script = readScript(flags);
-  const { config, file } = configReader({ ...args, flags: withSchemas(args.flags) });
+  const { config, file } = configReader({ ...args, flags: withSchemas(args.flags) }, {
+    wingOptions,
+  });
   const { transport, close } = await openConfiguredTransport(config, file);
   try {
     return await runScript(new SqlSession(transport), script, flags.has("--csv") ? "csv" : "table")

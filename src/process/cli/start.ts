@@ -16,6 +16,7 @@ import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_d
 import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
 import { connectionName } from "../../state/config/call_words.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
+import { wingOptions } from "../wings.ts";
 
 export interface QuickStart {
   readonly facts: QuickFacts;
@@ -59,12 +60,15 @@ export async function openStart(
   { ports, defaults = {} }: { readonly ports: PortUse; readonly defaults?: Partial<Config> },
 ): Promise<Start> {
   if (!isQuickMode(args, process.env)) {
-    return { reader: configReader(args, defaults), database: null, quick: null };
+    return { reader: configReader(args, { wingOptions, defaults }), database: null, quick: null };
   }
   const isPgrst = args.flags.get("dialect")?.value === pgrstDialect.name;
   const dialect = isPgrst ? pgrstDialect : svcDialect;
   const fixed = { ...fixedDefaults(dialect), ...defaults };
-  const first = configReader(args, { ...fixed, dbSchemas: unsetSchemas, serverPort: unsetPort });
+  const first = configReader(args, {
+    wingOptions,
+    defaults: { ...fixed, dbSchemas: unsetSchemas, serverPort: unsetPort },
+  });
   const { config } = first;
   const database = await openConfiguredDatabase(config, first.file);
   try {
@@ -84,7 +88,7 @@ export async function openStart(
       ...(facts.isStandby ? { dbChannelEnabled: false, dbSchemaWatch: "poll" } as const : {}),
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
-    const reader = configReader(args, chosen);
+    const reader = configReader(args, { wingOptions, defaults: chosen });
     const isReadOnly = reader.config.dbReadOnly;
     return { reader, database, quick: { facts, choice, isReadOnly } };
   } catch (error) {

@@ -8,6 +8,7 @@ import { secondsOf } from "../../state/config/units.ts";
 import { type Command, type CommandCall, flagsOf } from "../../api/command.ts";
 import { configReader } from "../../state/config/config_files.ts";
 import { print } from "../../base/observe/output.ts";
+import { wingOptions } from "../wings.ts";
 
 export const tokenCommand: Command = {
   name: "token",
@@ -21,7 +22,7 @@ export const tokenCommand: Command = {
 };
 
 async function token({ config: args, flags }: CommandCall): Promise<number> {
-  const { config } = configReader(args);
+  const { config } = configReader(args, { wingOptions });
   if (config.jwtSecret === null) {
     throw new Error("jwt-secret is not set, so no token can be signed");
   }

@@ -9,6 +9,7 @@ import { callWords } from "../../state/config/call_words.ts";
 import { openStart, type QuickStart } from "./start.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 import type { QuickSettings } from "../../api/command.ts";
+import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
 /**
  * Runs a task with a service of the configuration; `withTenants` replaces it if that has tenants. Rejects if
@@ -21,7 +22,7 @@ export async function withAppState<Result>(
 ): Promise<Result> {
   const { reader, database: opened, quick } = await openStart(args, { ports: "serves nothing" });
   const { config, file, initialSource } = reader;
-  if (config.tenants !== null) return withTenants(config);
+  if (hasTenants(config)) return withTenants(config);
   const log = openLog(config, callWords(args));
   try {
     const database = opened ?? await openConfiguredDatabase(config, file);

@@ -11,6 +11,7 @@ import { openStart } from "./start.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 import type { TransportSetup } from "../../api/command.ts";
+import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
 /** Runs a task, and resolves with its exit code. Rejects with `CannotConnectError` without a connection. */
 export async function withTransport(
@@ -20,7 +21,7 @@ export async function withTransport(
   const start = await openStart(args, { ports: "serves nothing" });
   const { config, file, initialSource: source } = start.reader;
   await start.database?.close();
-  if (config.tenants !== null) throw new Error("tenants: give a configuration without tenants");
+  if (hasTenants(config)) throw new Error("tenants: give a configuration without tenants");
   const { transport, close } = await openConfiguredTransport(config, file).catch((error) => {
     if (isEmbedded(config.dbUri)) throw error;
     throw new CannotConnectError(errors.cannotConnect(errorMessage(error)));

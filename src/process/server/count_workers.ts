@@ -10,6 +10,7 @@ import { parseConnectionString } from "../../database/connect/connection_string.
 import { isEmbedded } from "../../database/open.ts";
 import { isLoopbackHost } from "../../base/http/host.ts";
 import type { Observation, WorkerLimit } from "../../base/observe/observation.ts";
+import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
 /** Returns the number. Reports if it is lower than the configured one. */
 export function countWorkers(
@@ -48,7 +49,7 @@ export interface Machine {
 
 type CountedConfig = Pick<
   Config,
-  "dbPool" | "dbUri" | "serverUnixSocket" | "serverWorkers" | "tenants"
+  "dbPool" | "dbUri" | "serverUnixSocket" | "serverWorkers"
 >;
 
 export function workerCount(config: CountedConfig, machine: Machine): WorkerCount {
@@ -66,11 +67,12 @@ export function workerCount(config: CountedConfig, machine: Machine): WorkerCoun
 }
 
 function singleThreadLimit(
-  { dbUri, serverUnixSocket, tenants }: CountedConfig,
+  config: CountedConfig,
   { addressLimit }: Machine,
 ): WorkerLimit | null {
   if (addressLimit !== null) return addressLimit;
-  if (tenants !== null) return "tenants";
+  if (hasTenants(config)) return "tenants";
+  const { dbUri, serverUnixSocket } = config;
   if (isEmbedded(dbUri)) return "embedded";
   return serverUnixSocket === null ? null : "unix-socket";
 }

@@ -9,7 +9,7 @@ import {
   keepStartupOptions,
   noValues,
 } from "../config/load.ts";
-import type { Config, OptionKey } from "../config/options.ts";
+import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { MetadataReader } from "./metadata_reader.ts";
 import { type ClientLimits, prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
@@ -21,9 +21,9 @@ export interface LoadedConfig {
   readonly values: DatabaseValues;
   readonly state: PreparedState & Pick<Snapshot, "config" | "roles">;
   /** Changed options that take effect after a restart. */
-  readonly unapplied: readonly OptionKey[];
+  readonly unapplied: readonly string[];
   /** Makes an error that names the place of an option. */
-  readonly makeOptionError: (key: OptionKey, problem: string) => Error;
+  readonly makeOptionError: (key: string, problem: string) => Error;
 }
 
 interface AppConfigurationOptions {
@@ -61,7 +61,7 @@ export class AppConfiguration {
     const config = keepStartupOptions(current, initialConfig);
     const prepared = await prepareState(config, snapshot(), { source, values, remoteKeySets });
     const unapplied = changedStartupOptions(current, initialConfig);
-    const makeOptionError = (key: OptionKey, problem: string) =>
+    const makeOptionError = (key: string, problem: string) =>
       source.makeOptionError(key, problem, values);
     return { read, values, state: { config, roles, ...prepared }, unapplied, makeOptionError };
   }

@@ -3,7 +3,7 @@
 import type { Fetch } from "../auth/fetch_document.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
 import { RemoteKeySets } from "../auth/remote_key_set.ts";
-import type { Config } from "../config/options.ts";
+import { type Config, noWingOptions } from "../config/options.ts";
 import { dialects } from "../../base/dialect.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
@@ -37,7 +37,7 @@ interface FollowingOptions extends Omit<AppStateBaseOptions, "requestMetrics"> {
   readonly dialect: string;
   readonly followed: FollowedState;
   /** Returns this thread's part of limits that the process divides. Default: all of them. */
-  readonly shareOf?: (config: Config) => Config;
+  readonly shareOf?: (config: Omit<Config, "wingOptions">) => Config;
   /** Ends the process, after a fatal failure was reported. */
   readonly onFatal: () => void;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
@@ -199,7 +199,8 @@ async function nextSnapshot(
 
 function configOf(
   sent: SentConfig,
-  { dialect: name, shareOf = (config) => config }: FollowingOptions,
+  { dialect: name, shareOf = (config) => ({ ...config, wingOptions: noWingOptions }) }:
+    FollowingOptions,
 ): Config {
   return shareOf({ ...sent, dialect: dialects.get(name)! });
 }

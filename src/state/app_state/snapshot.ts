@@ -58,7 +58,7 @@ export type ClientLimits = Pick<Snapshot, "rateLimits" | "trustedProxies">;
 /** Prepares the limits of requests, of which each thread has a part. Keeps the numbers of counted
  * requests. Rejects with an `Error` if a JSONPath is invalid. */
 export async function prepareClientLimits(
-  config: Pick<Config, "mcpPath" | "rateLimits" | "serverTrustedProxies">,
+  config: Pick<Config, "rateLimits" | "serverTrustedProxies" | "wingOptions">,
   previous: Pick<Snapshot, "rateLimits"> | null,
   threads = 1,
 ): Promise<ClientLimits> {

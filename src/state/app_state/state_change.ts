@@ -13,8 +13,8 @@ export interface FollowedParts
   readonly revocations: LoadedRevocations | null;
 }
 
-/** A configuration without its dialect, whose record each thread creates. */
-export type SentConfig = Omit<Config, "dialect">;
+/** A configuration without the dialect and the options of wings, of which each thread has its own copy. */
+export type SentConfig = Omit<Config, "dialect" | "wingOptions">;
 
 /** The parts that changed, as a message carries them. Absent parts stay as they are. */
 export interface StateChange extends Partial<Omit<FollowedParts, "config">> {
@@ -30,6 +30,6 @@ export function stateChange(before: FollowedParts | null, state: FollowedParts):
   );
   const { config, ...others } = changed;
   if (config === undefined) return others;
-  const { dialect: _, ...sent } = config;
+  const { dialect: _, wingOptions: __, ...sent } = config;
   return { ...others, config: sent };
 }

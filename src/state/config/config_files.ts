@@ -2,6 +2,7 @@
 import process from "node:process";
 import { resolve } from "node:path";
 import type { Config } from "./options.ts";
+import type { OptionTable } from "./options/option.ts";
 import { type ConfigFlags, noValues } from "./load.ts";
 import { type ConfigSource, configSource } from "./source.ts";
 import type { Database, DatabaseDependencies, InitScript } from "../../database/database.ts";
@@ -41,18 +42,21 @@ export interface ConfigReader {
   readonly read: () => ConfigSource;
 }
 
-/**
- * Reads file, environment and flags; `defaults` precede the options' defaults. Throws an `Error` if
- * the configuration is invalid.
- */
+interface ConfigReaderOptions {
+  readonly wingOptions: OptionTable;
+  /** Values that precede the options' own defaults. Default: none. */
+  readonly defaults?: Partial<Config>;
+}
+
+/** Reads file, environment and flags. Throws an `Error` if the configuration is invalid. */
 export function configReader(
   { file, flags }: ConfigArguments,
-  defaults: Partial<Config> = {},
+  { wingOptions, defaults = {} }: ConfigReaderOptions,
 ): ConfigReader {
   const readFile = fileReader();
   const pathFlags = withResolvedPaths(flags);
   const read = (started: Config | null) =>
-    sourceOf(file, { readFile, started, flags: pathFlags, defaults });
+    sourceOf(file, { readFile, started, flags: pathFlags, defaults, wingOptions });
   const initialSource = read(null);
   const config = initialSource.configure(noValues);
   return { file, config, initialSource, read: () => read(config) };
@@ -88,11 +92,10 @@ function withResolvedPaths(flags: ConfigFlags): ConfigFlags {
 
 function sourceOf(
   file: string | null,
-  { readFile, started, flags, defaults }: {
+  { readFile, started, flags, defaults, wingOptions }: Required<ConfigReaderOptions> & {
     readonly readFile: ReadBytes;
     readonly started: Config | null;
     readonly flags: ConfigFlags;
-    readonly defaults: Partial<Config>;
   },
 ): ConfigSource {
   const environment = readEnvironment();
@@ -105,6 +108,7 @@ function sourceOf(
     readFile: (path, base) =>
       readFile(base === "working directory" ? resolve(path) : relativeTo(file, path)),
     startupConfig: started,
+    wingOptions,
   });
   return { ...source, configure: (values) => withPaths(source.configure(values), file) };
 }

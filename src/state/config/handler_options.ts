@@ -6,10 +6,16 @@ import { loadConfig } from "./load.ts";
 import { appSettingsPrefix, camelCase, environmentName } from "./names.ts";
 import { nearest } from "../../base/lib/nearest.ts";
 import { removedOptions } from "./removed_options.ts";
-import { type Config, rows } from "./options.ts";
+import { type Config, type OptionRows, rowsOf } from "./options.ts";
+import type { OptionTable } from "./options/option.ts";
 
 /** Options by their names in camel case. `undefined` leaves an option unset. */
 export type ProgrammaticOptions = Readonly<Record<string, unknown>>;
+
+interface HandlerContext {
+  readonly dialect: Dialect;
+  readonly wingOptions: OptionTable;
+}
 
 /**
  * Returns the configuration of the options. Lists, names and secrets in bytes are unchanged.
@@ -19,13 +25,14 @@ export type ProgrammaticOptions = Readonly<Record<string, unknown>>;
  */
 export function checkHandlerOptions(
   options: ProgrammaticOptions,
-  dialect: Dialect,
+  { dialect, wingOptions }: HandlerContext,
 ): Partial<Config> {
+  const rows = rowsOf({ wingOptions });
   const values = Object.entries(options).filter(([, value]) => value !== undefined);
   const environment = Object.fromEntries(
-    values.flatMap(([name, value]) => variablesOf(name, value, dialect)),
+    values.flatMap(([name, value]) => variablesOf(name, value, { dialect, rows })),
   );
-  const loaded = loadChecked(environment, dialect);
+  const loaded = loadChecked(environment, { dialect, wingOptions });
   return Object.fromEntries(
     values.map(([name, value]) => [
       name,
@@ -36,18 +43,19 @@ export function checkHandlerOptions(
   );
 }
 
-const keysByName: ReadonlyMap<string, string> = new Map(
-  rows.map(([key]) => [camelCase(key as string), key]),
-);
-
 type Variable = readonly [name: string, value: string];
 
-function variablesOf(name: string, value: unknown, dialect: Dialect): readonly Variable[] {
+function variablesOf(
+  name: string,
+  value: unknown,
+  { dialect, rows }: { readonly dialect: Dialect; readonly rows: OptionRows },
+): readonly Variable[] {
   const prefix = dialect.environmentPrefix;
   if (name === "appSettings") return appSettings(value, prefix);
-  const key = keysByName.get(name);
-  if (key === undefined) throw unknownName(name);
-  if (value === null && rows.some(([other, row]) => other === key && row.default !== null)) {
+  const row = rows.find(([key]) => camelCase(key) === name);
+  if (row === undefined) throw unknownName(name, rows);
+  const [key, { default: fallback }] = row;
+  if (value === null && fallback !== null) {
     throw new Error(`${name}: expected a value, got null`);
   }
   const text = textOf(name, value);
@@ -61,7 +69,7 @@ function textOf(name: string, value: unknown): string | null {
   if (Array.isArray(value)) {
     return value.some(isJsonObject) ? JSON.stringify(value) : value.join(",");
   }
-  if (keysByName.get(name) === "server-response-headers") return JSON.stringify(value);
+  if (name === "serverResponseHeaders") return JSON.stringify(value);
   if ("name" in value) {
     const schema = "schema" in value ? value.schema : null;
     return schema === null ? String(value.name) : `${schema}.${value.name}`;
@@ -83,18 +91,27 @@ function appSettings(value: unknown, prefix: string): readonly Variable[] {
   });
 }
 
-function unknownName(name: string): Error {
+function unknownName(name: string, rows: OptionRows): Error {
   for (const [key, advice] of removedOptions) {
     if (camelCase(key) === name) return new Error(`${name}: no such option any more; ${advice}`);
   }
-  const suggestion = nearest(name, Array.from(keysByName.keys()));
+  const suggestion = nearest(name, rows.map(([key]) => camelCase(key)));
   const hint = suggestion === null ? "" : `; did you mean ${suggestion}?`;
   return new Error(`${name}: no such option${hint}`);
 }
 
-function loadChecked(environment: Readonly<Record<string, string>>, dialect: Dialect): Config {
+function loadChecked(
+  environment: Readonly<Record<string, string>>,
+  { dialect, wingOptions }: HandlerContext,
+): Config {
   try {
-    return loadConfig({ file: null, environment, readFile: rejectFile, programmatic: { dialect } });
+    return loadConfig({
+      file: null,
+      environment,
+      readFile: rejectFile,
+      programmatic: { dialect },
+      wingOptions,
+    });
   } catch (error) {
     if (!(error instanceof ConfigError) || error.key === null) throw error;
     const [first = error] = error.problems;

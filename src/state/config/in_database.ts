@@ -10,12 +10,7 @@ import {
 import { compile, ident, param, sql } from "../../base/sql/fragment.ts";
 import type { DatabaseValues } from "./load.ts";
 import { databaseName } from "./names.ts";
-import { type Config, rows } from "./options.ts";
-
-/** Names of the options that can be set in the database, without prefix. */
-const names: readonly string[] = rows
-  .filter(([, { inDatabase }]) => inDatabase)
-  .map(([key]) => databaseName(key));
+import { type Config, rowsOf } from "./options.ts";
 
 /** The settings of the login role for this database and for all. */
 const ownSettings = sql`from pg_catalog.pg_db_role_setting s, pg_catalog.unnest(s.setconfig) setting
@@ -32,10 +27,11 @@ where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_u
  * override the values that `db-pre-config` sets.
  */
 export function configStatements(
-  { dbPreConfig, dialect }: Pick<Config, "dbPreConfig" | "dialect">,
+  { dbPreConfig, dialect, wingOptions }: Pick<Config, "dbPreConfig" | "dialect" | "wingOptions">,
 ): readonly Statement[] {
   const prefix = `${dialect.settingPrefix}.`;
-  const settingNames = JSON.stringify(names.map((name) => prefix + name));
+  const settable = rowsOf({ wingOptions }).filter(([, { inDatabase }]) => inDatabase);
+  const settingNames = JSON.stringify(settable.map(([key]) => prefix + databaseName(key)));
   const values = sql`
 with requested as (select pg_catalog.json_array_elements_text(${
     param(settingNames)

@@ -1,8 +1,7 @@
 /** Loads the configuration. Precedence: database, programmatic options or flags of the command
  * line, environment, file, defaults. @module */
-import { isEmbedded } from "../../database/open.ts";
 import { type Dialect, dialects, type FileBase, svcDialect } from "../../base/dialect.ts";
-import { type CodecContext, quote, type RawValue, text } from "./codecs.ts";
+import { type CodecContext, type RawValue, text } from "./codecs.ts";
 import {
   combineProblems,
   ConfigError,
@@ -20,9 +19,10 @@ import {
   environmentName,
 } from "./names.ts";
 import { nearest } from "../../base/lib/nearest.ts";
-import { type Config, type OptionKey, options, rows } from "./options.ts";
+import { type Config, noWingOptions, type OptionRows, rowsOf, valueOf } from "./options.ts";
 import { removedOptions } from "./removed_options.ts";
-import { isSameAs, type Option, required } from "./options/option.ts";
+import { isSameAs, type Option, type OptionTable, required } from "./options/option.ts";
+import { conflictsIn } from "./conflicts.ts";
 
 /** Values of settings in the database, by name without prefix: `db_max_rows`. */
 export type DatabaseValues = ReadonlyMap<string, string>;
@@ -48,7 +48,9 @@ export interface ConfigSources {
   /** Values that precede the options' defaults, already checked. Default: none. */
   readonly defaults?: Partial<Config>;
   /** Returns why the file must not set an option; null if it may. Default: it may set all. */
-  readonly refuse?: (key: OptionKey) => string | null;
+  readonly refuse?: (row: Row) => string | null;
+  /** Options beside those of the core. Default: none. */
+  readonly wingOptions?: OptionTable;
 }
 
 export interface ConfigFlag {
@@ -57,7 +59,7 @@ export interface ConfigFlag {
   readonly value: string;
 }
 
-export type ConfigFlags = ReadonlyMap<OptionKey, ConfigFlag>;
+export type ConfigFlags = ReadonlyMap<string, ConfigFlag>;
 
 export const noValues: DatabaseValues = new Map();
 
@@ -71,7 +73,7 @@ export const noValues: DatabaseValues = new Map();
 export function loadConfig(sources: ConfigSources, database: DatabaseValues = noValues): Config {
   const loader = loaderOf(sources, database);
   const problems: ConfigError[] = loader.dialect.invalidConfig === "rejected"
-    ? [...unknownKeys(loader.entries), ...removedVariables(loader)]
+    ? [...unknownKeys(loader), ...removedVariables(loader)]
     : [];
   problems.push(...refusedKeys(loader));
   const attempt = <Result>(run: () => Result, fallback: Result): Result => {
@@ -93,12 +95,12 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
   // A wrong value of the option itself is reported with the other errors.
   const secretIsBase64 = loadOrNothing(loader, context).value === true;
   const loaded = new Map(
-    rows.map((row) => [
-      row[0] as string,
+    loader.rows.map((row) => [
+      row[0],
       attempt(() => load(loader, row, { ...context, secretIsBase64 }), unloaded),
     ]),
   );
-  for (const [key, problem] of conflictsIn((each) => loaded.get(each)!.value)) {
+  for (const [key, problem] of conflictsIn(loader.rows, (each) => loaded.get(each)!.value)) {
     attempt(() => {
       const { origin } = loaded.get(key)!;
       if (origin === null) throw new Error(`${key}: ${problem}`);
@@ -109,7 +111,8 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
   const appSettings = sources.programmatic?.appSettings ??
     attempt(() => loadAppSettings(loader), []);
   if (problems.length > 0) throw combineProblems(problems);
-  return { ...Object.fromEntries(fields), appSettings } as Config;
+  const { wingOptions = noWingOptions } = sources;
+  return { ...Object.fromEntries(fields), appSettings, wingOptions } as Config;
 }
 
 /** An option without a usable value. */
@@ -117,7 +120,7 @@ const unloaded: Loaded = { value: undefined, origin: null };
 
 function loadOrNothing(loader: Loader, context: CodecContext): Loaded {
   try {
-    return load(loader, rowOf("jwt-secret-is-base64"), context);
+    return load(loader, rowOf(loader, "jwt-secret-is-base64"), context);
   } catch {
     return unloaded;
   }
@@ -130,34 +133,37 @@ function loadOrNothing(loader: Loader, context: CodecContext): Loaded {
 export function makeOptionError(
   sources: ConfigSources,
   { key, problem, database = noValues }: {
-    readonly key: OptionKey;
+    readonly key: string;
     readonly problem: string;
     readonly database?: DatabaseValues;
   },
 ): ConfigError {
   const loader = loaderOf(sources, database);
-  const found = find(loader, rowOf(key))[0] ?? { key, origin: nowhere(loader, key) };
+  const found = find(loader, rowOf(loader, key))[0] ?? { key, origin: nowhere(loader, key) };
   return new ConfigError({ key: found.key, origin: found.origin, problem });
 }
 
 /** Returns `config` with the first values of options that are not reloadable. */
 export function keepStartupOptions(config: Config, first: Config): Config {
-  const fixed = rows.filter(([, { reloadable }]) => !reloadable).map(([key]) => camelCase(key));
-  return { ...config, ...Object.fromEntries(fixed.map((field) => [field, first[field]])) };
+  const fixed = rowsOf(config).filter(([, { reloadable }]) => !reloadable);
+  return {
+    ...config,
+    ...Object.fromEntries(fixed.map(([key]) => [camelCase(key), valueOf(first, key)])),
+  };
 }
 
 /**
  * Returns the options that a restart would change: not reloadable, and different from the start.
  * Omits an option whose default is another option, if it still has that default.
  */
-export function changedStartupOptions(config: Config, first: Config): readonly OptionKey[] {
-  const differs = (key: OptionKey) => config[camelCase(key)] !== first[camelCase(key)];
-  const follows = (key: OptionKey, other: OptionKey) =>
-    config[camelCase(key)] === config[camelCase(other)] &&
-    first[camelCase(key)] === first[camelCase(other)];
-  return rows
-    .filter(([key, { reloadable }]) => !reloadable && differs(key))
-    .filter(([key, { default: fallback }]) => !isSameAs(fallback) || !follows(key, fallback.sameAs))
+export function changedStartupOptions(config: Config, first: Config): readonly string[] {
+  const isDefault = (key: string, fallback: unknown) =>
+    isSameAs(fallback) &&
+    [config, first].every((each) => valueOf(each, key) === valueOf(each, fallback.sameAs));
+  return rowsOf(config)
+    .filter(([key, { reloadable, default: fallback }]) =>
+      !reloadable && valueOf(config, key) !== valueOf(first, key) && !isDefault(key, fallback)
+    )
     .map(([key]) => key);
 }
 
@@ -165,11 +171,14 @@ interface Loader extends ConfigSources {
   readonly dialect: Dialect;
   readonly entries: FileEntries;
   readonly database: DatabaseValues;
+  readonly rows: OptionRows;
 }
 
 function loaderOf(sources: ConfigSources, database: DatabaseValues): Loader {
   const dialect = dialectOf(sources);
-  return { ...sources, database, dialect, entries: entriesOf(sources, dialect) };
+  const { wingOptions = noWingOptions } = sources;
+  const rows = rowsOf({ wingOptions });
+  return { ...sources, database, dialect, rows, entries: entriesOf(sources, dialect) };
 }
 
 function entriesOf({ file, environment, readFile }: ConfigSources, dialect: Dialect): FileEntries {
@@ -193,10 +202,10 @@ function dialectOf({ programmatic, flags, environment, file }: ConfigSources): D
   return programmatic?.dialect ?? dialects.get(name ?? "") ?? svcDialect;
 }
 
-type Row = readonly [key: string, option: Option<unknown>];
+type Row = OptionRows[number];
 
-function rowOf(key: OptionKey): Row {
-  return [key, options[key]];
+function rowOf({ rows }: Loader, key: string): Row {
+  return rows.find(([name]) => name === key)!;
 }
 
 /** A value and its place; `origin` is null for a default. */
@@ -211,7 +220,7 @@ function load(loader: Loader, row: Row, context: CodecContext): Loaded {
   for (const found of find(loader, row)) {
     if (programmatic !== undefined && found.origin.kind !== "database") break;
     if (isKept(loader, row, found)) {
-      return { value: loader.startupConfig![camelCase(row[0] as OptionKey)], origin: found.origin };
+      return { value: valueOf(loader.startupConfig!, row[0]), origin: found.origin };
     }
     const reading = row[1].codec.read(found.value, contextOf(found, context, loader));
     if (reading.kind === "value") return { value: reading.value, origin: found.origin };
@@ -243,7 +252,7 @@ function isKept(
 
 function programmaticValue({ programmatic = {}, database }: Loader, [key, option]: Row): unknown {
   const hidden = option.inDatabase && database.has(databaseName(key));
-  return hidden ? undefined : programmatic[camelCase(key as OptionKey)];
+  return hidden ? undefined : valueOf(programmatic, key);
 }
 
 interface Found {
@@ -267,7 +276,7 @@ function find(loader: Loader, [key, option]: Row): readonly Found[] {
 }
 
 function flagOf({ flags }: Loader, key: string): Found | null {
-  const flag = flags?.get(key as OptionKey);
+  const flag = flags?.get(key);
   if (flag === undefined) return null;
   return { key, value: flag.value, origin: { kind: "command line", name: flag.name } };
 }
@@ -303,7 +312,7 @@ function variableOf(key: string, { environmentPrefix }: Dialect): string {
 }
 
 function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown {
-  const chosen = loader.defaults?.[camelCase(row[0] as OptionKey)];
+  const chosen = valueOf(loader.defaults ?? {}, row[0]);
   if (chosen !== undefined) return chosen;
   const fallback = row[1].default;
   const text = loader.dialect.defaults[row[0]];
@@ -313,12 +322,14 @@ function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown 
     throw new Error(`the default of ${row[0]} cannot be read`);
   }
   if (fallback === required) {
-    if (find(loader, rowOf("tenants")).length === 0) throw missing(loader, row);
-    // Only the tenants have a value.
+    const isReplaced = loader.rows.some((each) =>
+      each[1].replacesRequired && find(loader, each).length > 0
+    );
+    if (!isReplaced) throw missing(loader, row);
     return row[0] === "db-schemas" ? [] : "";
   }
   if (!isSameAs(fallback)) return fallback;
-  return load(loader, rowOf(fallback.sameAs), context).value;
+  return load(loader, rowOf(loader, fallback.sameAs), context).value;
 }
 
 function missing(loader: Loader, [key, option]: Row): ConfigError {
@@ -336,42 +347,6 @@ function nowhere({ file, dialect }: Loader, key: string): ConfigOrigin {
   return file === null
     ? { kind: "environment", name: variableOf(key, dialect) }
     : { kind: "file", path: file.path, line: lastLine(file) };
-}
-
-/** Paths of two options, which must differ. */
-const distinctPaths = [
-  ["mcp-path", "server-health-path"],
-  ["live-path", "server-health-path"],
-  ["live-path", "mcp-path"],
-] as const;
-
-/** Lists the problems of options that exclude each other, by the key of the one to change. */
-function conflictsIn(
-  valueOf: (key: OptionKey) => unknown,
-): readonly (readonly [OptionKey, string])[] {
-  const found: (readonly [OptionKey, string])[] = [];
-  const adminPort = valueOf("admin-server-port");
-  // Port 0 means any free port, so two may be 0.
-  if (adminPort && adminPort === valueOf("server-port")) {
-    const problem = "admin-server-port cannot be the same as server-port " +
-      `(expected another port than ${adminPort})`;
-    found.push(["admin-server-port", problem]);
-  }
-  for (const [key, other] of distinctPaths) {
-    const [value, path] = [valueOf(key), valueOf(other)];
-    if (typeof value !== "string" || typeof path !== "string") continue;
-    const isBelow = key === "live-path" && path.startsWith(`${value}/`);
-    if (value !== path && !isBelow) continue;
-    const problem = `${key} cannot be ${isBelow ? "above" : "the same as"} ${other} ` +
-      `(expected another path than ${quote(value)})`;
-    found.push([key, problem]);
-  }
-  const uri = valueOf("db-uri");
-  if (typeof valueOf("db-replica-uri") === "string" && typeof uri === "string" && isEmbedded(uri)) {
-    const problem = "an embedded database has no standbys (expected no db-replica-uri)";
-    found.push(["db-replica-uri", problem]);
-  }
-  return found;
 }
 
 const settingText = text({ type: "text", expected: "text in quotes" });
@@ -416,16 +391,16 @@ const textContext = {
   secretIsBase64: false,
 } as const;
 
-function refusedKeys({ entries, refuse }: Loader): ConfigError[] {
+function refusedKeys({ entries, refuse, rows }: Loader): ConfigError[] {
   if (refuse === undefined) return [];
   return Array.from(entries.values()).flatMap(({ key, origin }) => {
     const row = rows.find(([name, option]) => spellings(name, option).includes(key));
-    const problem = row === undefined ? null : refuse(row[0]);
+    const problem = row === undefined ? null : refuse(row);
     return problem === null ? [] : [new ConfigError({ origin, key, problem })];
   });
 }
 
-function unknownKeys(entries: FileEntries): ConfigError[] {
+function unknownKeys({ entries, rows }: Loader): ConfigError[] {
   const keys = rows.flatMap(([key, option]) => spellings(key, option));
   const keySet = new Set(keys);
   return Array.from(entries.values())

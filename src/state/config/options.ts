@@ -1,20 +1,18 @@
-/** The table of options, one row each. The `Config` type, the environment variables, the example
- * file, the dump and the option reference derive from it. @module */
-import type { CamelCase } from "./names.ts";
+/** The table of the options of the core, one row each. A wing declares a table of the same form in
+ * its folder. The environment variables, the example file, the dump and the option reference derive
+ * from these tables. @module */
+import { type CamelCase, camelCase } from "./names.ts";
 import { adminOptions } from "./options/admin_options.ts";
 import { batchOptions, writeOptions } from "./options/write_options.ts";
 import { databaseOptions } from "./options/database_options.ts";
 import { generalOptions } from "./options/general_options.ts";
 import { limitOptions } from "./options/limit_options.ts";
-import { liveOptions } from "./options/live_options.ts";
-import { mcpOptions } from "./options/mcp_options.ts";
 import { monitoringOptions } from "./options/monitoring_options.ts";
 import { openapiOptions } from "./options/openapi_options.ts";
 import { poolOptions, replicaOptions } from "./options/pool_options.ts";
 import { serverOptions } from "./options/server_options.ts";
-import { tenantOptions } from "./options/tenant_options.ts";
 import { tokenOptions } from "./options/token_options.ts";
-import type { Option } from "./options/option.ts";
+import type { Option, OptionTable } from "./options/option.ts";
 
 export const options = {
   ...adminOptions,
@@ -22,14 +20,11 @@ export const options = {
   ...databaseOptions,
   ...generalOptions,
   ...limitOptions,
-  ...liveOptions,
-  ...mcpOptions,
   ...monitoringOptions,
   ...openapiOptions,
   ...poolOptions,
   ...replicaOptions,
   ...serverOptions,
-  ...tenantOptions,
   ...tokenOptions,
   ...writeOptions,
 } as const;
@@ -45,19 +40,35 @@ export const appSettings = {
 
 export type OptionKey = keyof typeof options;
 
-/** The rows without their types, in alphabetical order. */
-export const rows = (Object.entries(options) as (readonly [OptionKey, Option<unknown>])[])
-  .toSorted(([a], [b]) => (a < b ? -1 : 1)) as readonly (readonly [OptionKey, Option<unknown>])[];
+/** Options without their types, in alphabetical order. */
+export type OptionRows = readonly (readonly [key: string, option: Option<unknown>])[];
+
+/** Returns the options of the core and those of wings. */
+export function rowsOf({ wingOptions }: Pick<Config, "wingOptions">): OptionRows {
+  return Object.entries<Option<unknown>>({ ...options, ...wingOptions })
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** The table of a program without wings. */
+export const noWingOptions: OptionTable = {};
 
 type OptionValue<O> = O extends Option<infer T, infer D> ? T | (D extends null ? null : never)
   : never;
 
-type OptionValues = {
-  readonly [Key in OptionKey as CamelCase<Key>]: OptionValue<(typeof options)[Key]>;
+/** The values of a table of options: one field per option, named by its key in camel case. */
+export type OptionValues<Table> = {
+  readonly [Key in keyof Table as CamelCase<Key & string>]: OptionValue<Table[Key]>;
 };
 
-/** The whole configuration: one field per option, named by its key in camel case. */
-export interface Config extends OptionValues {
+/** The whole configuration. The values of a wing's options are fields, too: a wing reads them by a type of its own. */
+export interface Config extends OptionValues<typeof options> {
   /** Full names with their values, in the order in which each transaction sets them. */
   readonly appSettings: readonly (readonly [name: string, value: string])[];
+  /** The options of wings that the configuration has values of. */
+  readonly wingOptions: OptionTable;
+}
+
+/** Returns the value of an option by its key. */
+export function valueOf(config: object, key: string): unknown {
+  return (config as Readonly<Record<string, unknown>>)[camelCase(key)];
 }

@@ -3,9 +3,8 @@
 import { redact } from "../../base/observe/redact.ts";
 import { quote } from "./codecs.ts";
 import { redactedIssuers } from "./jwt_issuers.ts";
-import { camelCase } from "./names.ts";
-import { appSettings, type Config, type OptionKey, options, rows } from "./options.ts";
-import { isSameAs, ofDialect, type Option, required } from "./options/option.ts";
+import { appSettings, type Config, noWingOptions, rowsOf, valueOf } from "./options.ts";
+import { isSameAs, ofDialect, type OptionTable, required } from "./options/option.ts";
 
 /**
  * Returns the whole configuration as a file, sorted, with one `key = value` line per option and
@@ -14,8 +13,8 @@ import { isSameAs, ofDialect, type Option, required } from "./options/option.ts"
 export function dumpConfig(config: Config): string {
   const context = { secretIsBase64: config.jwtSecretIsBase64 };
   const settings = config.appSettings.map(([name, value]) => `${name} = ${quote(value)}`);
-  const lines = rows.flatMap(([key, { codec, extension, default: fallback }]) => {
-    const value: unknown = config[camelCase(key)];
+  const lines = rowsOf(config).flatMap(([key, { codec, extension, default: fallback }]) => {
+    const value = valueOf(config, key);
     if (extension && value === fallback) return [];
     return `${key} = ${value === null ? '""' : codec.print(value, context)}`;
   });
@@ -57,22 +56,22 @@ export function shownOptions(config: Config): readonly ShownOption[] {
 
 /** Returns the literal of an option's default; null if its default depends on the configuration. */
 function defaultLiteral(key: string, config: Config): string | null {
-  const row = rows.find(([name]) => name === key)?.[1];
+  const row = rowsOf(config).find(([name]) => name === key)?.[1];
   if (row === undefined || row.default === required) return null;
   const { default: fallback, codec } = row;
   if (fallback === null) return '""';
   if (fallback === ofDialect) return quote(config.dialect.defaults[key] ?? "");
-  const value = isSameAs(fallback) ? config[camelCase(fallback.sameAs)] : fallback;
+  const value = isSameAs(fallback) ? valueOf(config, fallback.sameAs) : fallback;
   return codec.print(value, { secretIsBase64: false });
 }
 
-/** Options that most configurations set. The example file begins with them, and comments out all
- * other options. */
-const firstKeys: readonly OptionKey[] = ["db-uri", "db-schemas", "db-anon-role", "jwt-secret"];
+/** Options that most configurations set. The example file begins with them, and comments out all other options. */
+const firstKeys: readonly string[] = ["db-uri", "db-schemas", "db-anon-role", "jwt-secret"];
 
 /** Returns a commented, valid configuration file with every option. */
-export function exampleFile(): string {
-  const first = firstKeys.map((key) => [key, options[key] as Option<unknown>] as const);
+export function exampleFile(wingOptions: OptionTable = noWingOptions): string {
+  const rows = rowsOf({ wingOptions });
+  const first = firstKeys.map((key) => rows.find(([name]) => name === key)!);
   const others = rows.filter(([key]) => !firstKeys.includes(key));
   const optionTexts = [...first, ...others].map(([key, option]) => {
     const mark = firstKeys.includes(key) ? "" : "# ";

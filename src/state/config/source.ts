@@ -1,14 +1,14 @@
 /** The sources of the configuration outside the database, read once. Each load adds the values of
  * the database. @module */
 import { type ConfigSources, type DatabaseValues, loadConfig, makeOptionError } from "./load.ts";
-import type { Config, OptionKey } from "./options.ts";
+import type { Config } from "./options.ts";
 
 /** Loads configurations from sources that are read once. */
 export interface ConfigSource {
   /** Throws `ConfigError` for an invalid value. */
   configure(values: DatabaseValues): Config;
   /** Returns the error of an option that proves invalid after loading, with the place of its value. */
-  makeOptionError(key: OptionKey, problem: string, values: DatabaseValues): Error;
+  makeOptionError(key: string, problem: string, values: DatabaseValues): Error;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Prepares the policies of a configuration, and keeps the arrival times of the previous one.
  * @module */
 import { compileClaimPath, roleText } from "../auth/role_claim.ts";
-import type { Config } from "../config/options.ts";
+import { type Config, rowsOf, valueOf } from "../config/options.ts";
 import { type RateLimitPolicy, readRateLimits } from "../config/rate_limit_grammar.ts";
 import { ArrivalTable, rateOf } from "./gcra.ts";
 import type { PreparedPolicy, RateLimits } from "./rate_limiter.ts";
@@ -10,7 +10,7 @@ import { errorMessage } from "../../base/errors/error_message.ts";
 
 /** Inputs of {@linkcode prepareRateLimits}. */
 export interface RateLimitInputs {
-  readonly config: Pick<Config, "mcpPath" | "rateLimits">;
+  readonly config: Pick<Config, "rateLimits" | "wingOptions">;
   /** Those before a reload, whose table is kept. */
   readonly previous: RateLimits | null;
   /** Milliseconds since any start; never goes back. */
@@ -24,11 +24,12 @@ export interface RateLimitInputs {
  * is invalid.
  */
 export async function prepareRateLimits(
-  { config: { mcpPath, rateLimits: text }, previous, now, threads }: RateLimitInputs,
+  { config, previous, now, threads }: RateLimitInputs,
 ): Promise<RateLimits | null> {
+  const { rateLimits: text } = config;
   const reading = text === null ? null : readRateLimits(text);
   const configured = reading?.kind === "policies" ? reading.policies : [];
-  const all = mcpPath === null ? configured : withMcpPolicy(configured, mcpPath);
+  const all = withEndpoints(configured, config);
   if (all.length === 0) return null;
   const table = previous?.table ?? new ArrivalTable(now);
   const policies = await Promise.all(all.map((policy) => preparePolicy(policy, threads)));
@@ -36,29 +37,32 @@ export async function prepareRateLimits(
     table,
     beforeToken: policies.filter(needsNoToken),
     afterToken: policies.filter((policy) => !needsNoToken(policy)),
+    relationPrefix: endpointsOf(config).find(({ paths }) => paths === "below")?.path ?? null,
   };
 }
 
-/** Requests a minute that a token may send to the endpoint for agents, if no policy limits its path. */
-const mcpRequestsPerMinute = 120;
+/** Lists the endpoints of wings, with their paths. */
+function endpointsOf(config: RateLimitInputs["config"]) {
+  return rowsOf(config).flatMap(([key, { endpoint }]) => {
+    const path = endpoint === undefined ? null : valueOf(config, key);
+    return typeof path === "string" ? [{ ...endpoint!, key, path }] : [];
+  });
+}
 
-/** Adds the policy for the endpoint for agents, unless one of the configuration is for its path. */
-function withMcpPolicy(
+/** Adds the policies of endpoints that have a limit, unless one of the configuration is for the path. */
+function withEndpoints(
   policies: readonly RateLimitPolicy[],
-  mcpPath: string,
+  config: RateLimitInputs["config"],
 ): readonly RateLimitPolicy[] {
-  if (policies.some(({ path }) => decodedPath(path) === decodedPath(mcpPath))) return policies;
-  const isTaken = policies.some(({ name }) => name === "mcp");
-  return [...policies, {
-    name: isTaken ? "mcp-path" : "mcp",
-    count: mcpRequestsPerMinute,
-    windowSeconds: 60,
-    burst: mcpRequestsPerMinute,
-    by: { kind: "token" },
-    roles: null,
-    method: null,
-    path: mcpPath,
-  }];
+  const added = endpointsOf(config).flatMap(({ key, path, requestsPerMinute: count }) => {
+    const isLimited = policies.some((policy) => decodedPath(policy.path) === decodedPath(path));
+    if (count === undefined || isLimited) return [];
+    const [word = ""] = key.split("-");
+    const name = policies.some((policy) => policy.name === word) ? key : word;
+    const by = { kind: "token" } as const;
+    return [{ name, count, windowSeconds: 60, burst: count, by, roles: null, method: null, path }];
+  });
+  return [...policies, ...added];
 }
 
 function needsNoToken({ definition: { by, roles } }: PreparedPolicy): boolean {

@@ -26,6 +26,8 @@ export interface RateLimits {
   /** The other policies. */
   readonly afterToken: readonly PreparedPolicy[];
   readonly table: ArrivalTable;
+  /** Prefix of paths that name a relation in the rest; null for none. */
+  readonly relationPrefix: string | null;
 }
 
 /** Data of a request before its authentication. */
@@ -125,8 +127,9 @@ export class Admission {
   #isMatched({ method, under }: PreparedPolicy): boolean {
     const { resource } = this.#request;
     if (method !== null && !countsMethod(method, resource.method)) return false;
-    const { path, livePath } = resource;
-    return under === null || isUnder(path, under) || livePath !== null && isUnder(livePath, under);
+    const { path, relationPath } = resource;
+    return under === null || isUnder(path, under) ||
+      relationPath !== null && isUnder(relationPath, under);
   }
 
   get #clientKey(): string {

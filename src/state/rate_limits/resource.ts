@@ -8,8 +8,8 @@ export interface LimitedResource {
   readonly method: string;
   /** Decoded segments after slashes. A slash in a segment is `%2F`. */
   readonly path: string;
-  /** Path of the relation of a live query; null for other requests. */
-  readonly livePath: string | null;
+  /** Path of the relation that a path below an endpoint names; null for other requests. */
+  readonly relationPath: string | null;
 }
 
 /** Returns whether a policy of a method applies to requests with another one. QUERY is a way to

@@ -28,6 +28,7 @@ import {
 } from "./messages.ts";
 import { type LiveOffset, readOffset } from "./offset.ts";
 import type { ChangeReader } from "./reader.ts";
+import type { LiveConfig } from "./live_options.ts";
 
 /** Longest wait of a poll, up to the check that ends it. */
 const pollMs = 19_000;
@@ -166,7 +167,7 @@ export class LiveEndpoint {
     group: LiveGroup,
     batches: readonly MessageBatch[],
   ): Reply {
-    const { liveRecheck } = exchange.context.snapshot.config;
+    const { liveRecheck } = exchange.context.snapshot.config as LiveConfig;
     const endsAt = this.#endOf(query, liveRecheck * 1000 * (0.75 + Math.random() / 2));
     const { bodySpool: spool } = exchange.context;
     const { schedule } = this.groups.options;

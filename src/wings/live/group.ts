@@ -1,5 +1,5 @@
 /** Live queries that share a result: one query under one role and claims. @module */
-import type { Config } from "../../state/config/options.ts";
+import type { LiveConfig } from "./live_options.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
@@ -34,12 +34,12 @@ export interface LiveRows {
 }
 
 export type GroupsConfig = Pick<
-  Config,
+  LiveConfig,
   "dbPool" | "liveMaxMemory" | "liveMaxStreams" | "liveRecheck"
 >;
 
 export interface GroupsOptions {
-  readonly snapshot: () => { readonly config: GroupsConfig; readonly cache: SchemaCache | null };
+  readonly snapshot: () => { readonly config: object; readonly cache: SchemaCache | null };
   readonly read: (query: LiveQuery, signal: AbortSignal) => Promise<LiveRows | ServiceError>;
   /** Milliseconds of a monotonic clock. `time` returns milliseconds since the epoch. */
   readonly now: () => number;

@@ -39,7 +39,7 @@ export class LiveGroups implements GroupHost {
   }
 
   get #config(): GroupsConfig {
-    return this.options.snapshot().config;
+    return this.options.snapshot().config as GroupsConfig;
   }
 
   has(query: LiveQuery): boolean {

@@ -21,15 +21,16 @@ import { answer, failureReply } from "../../api/handler/pipeline.ts";
 import { receive } from "../../api/handler/receive.ts";
 import { reportOutcome } from "../../api/handler/report.ts";
 import type { GroupsOptions } from "./group.ts";
+import { type LiveConfig, liveOptions } from "./live_options.ts";
 
 /** Live queries below `live-path`. */
-export const liveWing: Wing = { name: "live", openPaths };
+export const liveWing: Wing = { name: "live", options: liveOptions, openPaths };
 
 function openPaths(
   appState: HandlerState,
   loading: AppStateOptions["loading"] = "shared",
 ): PathHost | null {
-  const { livePath: prefix } = appState.snapshot.config;
+  const { livePath: prefix } = appState.snapshot.config as LiveConfig;
   if (prefix === null) return null;
   let context: () => Context;
   // Where connections end with the request, there is no endpoint.
@@ -64,7 +65,7 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
     schedule,
     revoked,
   });
-  const intervalMs = () => appState.snapshot.config.liveInterval * 1000;
+  const intervalMs = () => (appState.snapshot.config as LiveConfig).liveInterval * 1000;
   const onFailure = (thrown: unknown) =>
     appState.observe({ kind: "live-poll-failed", error: errorFacts(thrown, appState.dialect) });
   const reader = new ChangeReader({ database, intervalMs, groups, now, schedule, onFailure });
@@ -126,7 +127,7 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
     const reply = await answer(exchange);
     try {
       if (exchange.failure === null && exchange.plan?.kind === "read") {
-        const lines = await linesOf(reply, config.liveMaxRows);
+        const lines = await linesOf(reply, (config as LiveConfig).liveMaxRows);
         const ms = performance.now() - startedAt - exchange.timing!.queueMs;
         const { read } = exchange.plan;
         const tables = await dependentTables(read, cache!, appState.database);

@@ -3,7 +3,7 @@
  * of a tool is a request of the API with the token of the message. @module */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { McpEndpoint, McpHostFacts, McpMessage } from "./mcp_port.ts";
-import type { Config } from "../../state/config/options.ts";
+import type { McpConfig } from "./mcp_options.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { addressOf } from "../../api/response/openapi/about.ts";
 import type { Reply } from "../../api/response/reply.ts";
@@ -164,7 +164,7 @@ function withChallenge(headers: HeaderList, metadataUrl: string): HeaderList {
  * Returns the URI that tokens must name in `aud` (RFC 8707). It depends on the configuration alone: a
  * `Host` header could name the service that a stolen token is for.
  */
-function resourceUri(config: Config): string {
+function resourceUri(config: McpConfig): string {
   const { mcpResource, mcpPath, openapiServerProxyUri, serverPathPrefix } = config;
   if (mcpResource !== null) return mcpResource;
   if (openapiServerProxyUri !== null) return openapiServerProxyUri.replace(/\/$/, "") + mcpPath;
@@ -173,7 +173,7 @@ function resourceUri(config: Config): string {
 }
 
 /** Returns the URL of the metadata. A proxy that adds a prefix to `mcp-path` adds it to this path too. */
-function metadataUrlOf(config: Config): string {
+function metadataUrlOf(config: McpConfig): string {
   const path = config.mcpPath ?? "";
   const resource = resourceUri(config);
   const base = resource.endsWith(path)

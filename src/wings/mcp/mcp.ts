@@ -14,7 +14,8 @@
  *
  * @module
  */
-import type { HandlerConfig } from "../../state/config/handler_config.ts";
+import type { OptionValues } from "../../state/config/options.ts";
+import type { mcpOptions } from "./mcp_options.ts";
 import type { Handler } from "../../api/handler/lazy_handler.ts";
 import { type ExtensibleHandler, mcpExtension } from "./mcp_port.ts";
 import { loadLibrary, openEndpoint } from "./endpoint.ts";
@@ -22,10 +23,7 @@ import { loadLibrary, openEndpoint } from "./endpoint.ts";
 export { loadLibrary, openEndpoint };
 
 /** Options of the endpoint, which override the handler's options. */
-export type McpOptions = Pick<
-  HandlerConfig,
-  Extract<keyof HandlerConfig, `mcp${string}`>
->;
+export type McpOptions = Partial<OptionValues<typeof mcpOptions>>;
 
 /**
  * Gives a handler of `createHandler` the endpoint. Returns the handler.

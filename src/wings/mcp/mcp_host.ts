@@ -7,7 +7,6 @@ import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { type Reply, withBookmark } from "../../api/response/reply.ts";
 import type { HandlerState } from "../../state/app_state/handler_state.ts";
-import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { receiveBody } from "../../api/request/body/body.ts";
 import { RawDecoder } from "../../api/request/body/decoders.ts";
 import { isParameterName } from "../../api/request/url/query_params.ts";
@@ -28,6 +27,7 @@ import { answer, failureReply } from "../../api/handler/pipeline.ts";
 import { bodyOptions } from "../../api/handler/receive_body.ts";
 import { identifiersOf } from "../../api/handler/receive.ts";
 import { lengthError } from "../../api/request/length_limits.ts";
+import { type McpConfig, mcpOptions } from "./mcp_options.ts";
 import { reportOutcome } from "../../api/handler/report.ts";
 
 /** Loads the module next to this one. A bundle has it as `mcp.js`. */
@@ -40,11 +40,13 @@ const metadataPrefix = "/.well-known/oauth-protected-resource";
 export function mcpWing(load: LoadMcp = loadMcp): Wing {
   return {
     name: "mcp",
+    options: mcpOptions,
     openPaths: (appState) => {
-      const { mcpPath } = appState.snapshot.config;
+      const { mcpPath } = appState.snapshot.config as McpConfig;
       return mcpPath === null ? null : new McpHost(appState, mcpPath, load);
     },
-    requirePackages: async ({ mcpPath }) => {
+    requirePackages: async (config) => {
+      const { mcpPath } = config as McpConfig;
       if (mcpPath === null) return;
       try {
         await (await load()).loadLibrary();
@@ -77,7 +79,7 @@ class McpHost implements PathHost {
 
   /** Returns whether a raw path is one of the endpoint's. */
   matches(path: string): boolean {
-    const { mcpAuthorizationServers } = this.#appState.snapshot.config;
+    const { mcpAuthorizationServers } = this.#appState.snapshot.config as McpConfig;
     return path === this.#path ||
       (mcpAuthorizationServers !== null && path === metadataPrefix + this.#path);
   }
@@ -85,7 +87,7 @@ class McpHost implements PathHost {
   /** Returns the origins that CORS allows; `none` for no origin, null for any. */
   allowedOrigins(path: string): readonly string[] | null | "none" {
     if (path.startsWith(metadataPrefix)) return null;
-    return this.#appState.snapshot.config.mcpAllowedOrigins ?? "none";
+    return (this.#appState.snapshot.config as McpConfig).mcpAllowedOrigins ?? "none";
   }
 
   /** Answers a request to one of the paths. Never rejects. */
@@ -115,9 +117,10 @@ class McpHost implements PathHost {
 
 /** Returns the configuration of requests that a message causes. */
 function limitedConfig(config: Config): Config {
+  const { mcpMaxRows, mcpTimeout } = config as McpConfig;
   const limits = {
-    embedMaxRows: Math.min(config.dbMaxRows ?? Infinity, config.mcpMaxRows),
-    maxStatementTimeoutMs: Math.round(config.mcpTimeout * 1000),
+    embedMaxRows: Math.min(config.dbMaxRows ?? Infinity, mcpMaxRows),
+    maxStatementTimeoutMs: Math.round(mcpTimeout * 1000),
   };
   return { ...config, ...limits };
 }
@@ -149,7 +152,7 @@ function hostFacts(appState: HandlerState): McpHostFacts {
 class HostedMessage implements McpMessage {
   readonly request: Request;
   readonly path: string;
-  readonly snapshot: Snapshot;
+  readonly snapshot: McpMessage["snapshot"];
   readonly #exchange: Exchange;
   readonly #host: McpHost;
   /** The bookmark of the last call that has one. */
@@ -158,7 +161,7 @@ class HostedMessage implements McpMessage {
   constructor(exchange: Exchange, host: McpHost) {
     this.request = exchange.request;
     this.path = exchange.pieces.path;
-    this.snapshot = exchange.context.snapshot;
+    this.snapshot = exchange.context.snapshot as McpMessage["snapshot"];
     this.#exchange = exchange;
     this.#host = host;
   }

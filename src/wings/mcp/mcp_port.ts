@@ -7,6 +7,7 @@ import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { AgentWrite } from "../../base/observe/observation.ts";
 import type { Reply } from "../../api/response/reply.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import type { McpConfig } from "./mcp_options.ts";
 
 export interface McpModule {
   /** Rejects if the library cannot be loaded. */
@@ -52,7 +53,7 @@ export interface McpMessage {
   readonly request: Request;
   /** As received. */
   readonly path: string;
-  readonly snapshot: Snapshot;
+  readonly snapshot: Snapshot & { readonly config: McpConfig };
   /**
    * Verifies the token, and charges the request to the policies of `rate-limits` that need one.
    * `audience` is the URI that the token must name; null leaves that to `jwt-aud`. Rejects with the

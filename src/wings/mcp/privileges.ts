@@ -1,5 +1,5 @@
 /** The relations and functions that the role of a message, and the configuration, let tools use. @module */
-import type { Config } from "../../state/config/options.ts";
+import type { McpConfig } from "./mcp_options.ts";
 import {
   permittedRoutines,
   privilegesByName,
@@ -67,7 +67,7 @@ export async function roleView(
 /** Returns whether write tools may use a relation or function: `*`, `name` or `schema.name`. */
 export function mayWrite(
   { schema, name }: QualifiedName,
-  { mcpWrite, dbSchemas }: Pick<Config, "dbSchemas" | "mcpWrite">,
+  { mcpWrite, dbSchemas }: Pick<McpConfig, "dbSchemas" | "mcpWrite">,
 ): boolean {
   if (mcpWrite === null) return false;
   return mcpWrite.some((item) =>
@@ -82,7 +82,7 @@ export interface ToolFunction extends QualifiedName {
 
 /** Returns the functions of `mcp-functions`. A name without a schema is one of the first schema. */
 export function toolFunctions(
-  { mcpFunctions, dbSchemas }: Pick<Config, "dbSchemas" | "mcpFunctions">,
+  { mcpFunctions, dbSchemas }: Pick<McpConfig, "dbSchemas" | "mcpFunctions">,
 ): readonly ToolFunction[] {
   return (mcpFunctions ?? []).map((item) => {
     const [first = ""] = dbSchemas;

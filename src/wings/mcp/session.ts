@@ -1,7 +1,7 @@
 /** One message on its way through the endpoint, and the requests of the API that it causes. @module
  */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
-import type { Config } from "../../state/config/options.ts";
+import type { McpConfig } from "./mcp_options.ts";
 import type { McpCall, McpHostFacts, McpMessage, McpReply } from "./mcp_port.ts";
 import type { AgentWrite } from "../../base/observe/observation.ts";
 import type { SchemaMetadata } from "../../api/query/schema_metadata.ts";
@@ -48,7 +48,7 @@ export class Session {
     this.facts = facts;
   }
 
-  get config(): Config {
+  get config(): McpConfig {
     return this.message.snapshot.config;
   }
 

@@ -1,5 +1,5 @@
 /** Which tools a role gets, and what their calls run. @module */
-import type { Config } from "../../state/config/options.ts";
+import type { McpConfig } from "./mcp_options.ts";
 import { typeSchema } from "../../api/response/openapi/v3_schemas.ts";
 import type { Routine } from "../../state/schema_cache/schema_cache.ts";
 import { describeRelation, listRelations, shortComment } from "./catalog_tools.ts";
@@ -22,7 +22,7 @@ export type CheckArguments = (tool: ToolDefinition, values: unknown) => Promise<
 /** The function that a call of a tool runs, and whether a role can use the tool with anything. */
 interface Tool {
   readonly run: (args: never, session: Session) => Promise<ToolResult>;
-  readonly isUsable: (views: readonly RoleView[], config: Config) => boolean;
+  readonly isUsable: (views: readonly RoleView[], config: McpConfig) => boolean;
 }
 
 const hasRoutine: Tool["isUsable"] = (views) => views.some(({ routines }) => routines.length > 0);
@@ -48,7 +48,7 @@ const tools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
 ]);
 
 /** Returns the tools of a configuration, without tools for single functions. */
-function configuredTools({ mcpTools, mcpWrite }: Config): readonly ToolDefinition[] {
+function configuredTools({ mcpTools, mcpWrite }: McpConfig): readonly ToolDefinition[] {
   const reading = readTools.filter(({ name }) => mcpTools.includes(name));
   return mcpWrite === null ? reading : [...reading, ...writeTools];
 }

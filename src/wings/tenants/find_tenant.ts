@@ -1,5 +1,5 @@
 /** Finds the tenant of a request. @module */
-import type { Config } from "../../state/config/options.ts";
+import type { TenantConfig } from "./tenant_options.ts";
 import {
   isTrustedPeer,
   readTrustedProxies,
@@ -27,10 +27,12 @@ export interface TenantRequest {
 /** Returns the tenant that a request names, which may not exist; null if it names none. */
 export type FindTenant = (request: TenantRequest) => NamedTenant | null;
 
-type FindConfig = Pick<
-  Config,
-  "mcpPath" | "serverTrustedProxies" | "tenantBy" | "tenantHostPattern"
->;
+type FindConfig =
+  & Pick<
+    TenantConfig,
+    "serverTrustedProxies" | "tenantBy" | "tenantHostPattern"
+  >
+  & { readonly mcpPath: string | null };
 
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 

@@ -9,7 +9,8 @@ import {
 import type { ConfigFile } from "../../state/config/file.ts";
 import { noValues } from "../../state/config/load.ts";
 import { dialectVariable } from "../../state/config/names.ts";
-import { type Config, type OptionKey, options } from "../../state/config/options.ts";
+import type { Config, OptionRows } from "../../state/config/options.ts";
+import type { TenantConfig } from "./tenant_options.ts";
 import { type ConfigSource, configSource } from "../../state/config/source.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -26,7 +27,7 @@ import { readBytes, relativeTo } from "../../base/lib/files.ts";
 /** Dependencies that all tenants of a process share. */
 export interface TenantDependencies {
   /** Configuration of the process. */
-  readonly config: () => Config;
+  readonly config: () => TenantConfig;
   readonly source: {
     /** Returns the names of all tenants. */
     names(): readonly string[];
@@ -130,8 +131,8 @@ const moreKeysOfProcess: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns why a tenant must not set an option; null if it may. */
-function refusalOf(key: OptionKey): string | null {
-  const isOfServer = key.startsWith("server-") && !options[key].reloadable;
+function refusalOf([key, { reloadable }]: OptionRows[number]): string | null {
+  const isOfServer = key.startsWith("server-") && !reloadable;
   const isOfProcess = isOfServer || keysOfProcess.test(key) || moreKeysOfProcess.has(key);
   return isOfProcess ? "belongs to the process, not to a tenant" : null;
 }
@@ -139,7 +140,7 @@ function refusalOf(key: OptionKey): string | null {
 export function tenantConfigSource(
   name: string,
   file: ConfigFile,
-  processConfig: Config,
+  processConfig: TenantConfig,
 ): ConfigSource {
   const source = configSource({
     file,
@@ -148,6 +149,7 @@ export function tenantConfigSource(
     programmatic: { dialect: processConfig.dialect },
     defaults: defaultsOf(processConfig),
     refuse: refusalOf,
+    wingOptions: processConfig.wingOptions,
   });
   return {
     ...source,
@@ -176,7 +178,7 @@ function defaultsOf(processConfig: Config): Partial<Config> {
 }
 
 /** Returns a tenant's configuration with the limits that the process sets, and without its health path. */
-function tenantConfig(name: string, config: Config, processConfig: Config): Config {
+function tenantConfig(name: string, config: Config, processConfig: TenantConfig): Config {
   return {
     ...config,
     dbPool: poolShareOf(processConfig),
@@ -186,13 +188,17 @@ function tenantConfig(name: string, config: Config, processConfig: Config): Conf
   };
 }
 
-export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: Config): number {
+export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: TenantConfig): number {
   return Math.floor(tenantsDbPool / tenantsMaxLoaded);
 }
 
 /** Returns the address for OpenAPI. The option of the process lacks the tenant's part of the
  * path. */
-function documentedAddress(name: string, config: Config, processConfig: Config): string | null {
+function documentedAddress(
+  name: string,
+  config: Config,
+  processConfig: TenantConfig,
+): string | null {
   const isOwn = config.openapiServerProxyUri !== processConfig.openapiServerProxyUri;
   if (isOwn || processConfig.tenantBy !== "path") return config.openapiServerProxyUri;
   const { scheme, host, basePath } = addressOf(processConfig);

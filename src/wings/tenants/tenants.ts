@@ -4,7 +4,7 @@ import type { TenantRule } from "../../state/auth/claims.ts";
 import { type ConfigReader } from "../../state/config/config_files.ts";
 import type { ConfigFile } from "../../state/config/file.ts";
 import { keepStartupOptions, noValues } from "../../state/config/load.ts";
-import type { Config, OptionKey } from "../../state/config/options.ts";
+import type { TenantConfig } from "./tenant_options.ts";
 import type { Wing } from "../../api/wing.ts";
 import type { RequestInfo } from "../../api/handler/handler.ts";
 import { schedule } from "../../base/lib/timers.ts";
@@ -45,12 +45,13 @@ export class Tenants {
   readonly #requestMetrics = new RequestMetrics();
   readonly #observe: (event: Observation) => void;
   /** Configuration of the process. */
-  #config: Config;
+  #config: TenantConfig;
   #isShutdownAnnounced = false;
   #stopChecks = () => {};
 
   private constructor(options: TenantsOptions, claimOf: TenantRule["claimOf"]) {
-    const { config, file } = options.reader;
+    const { file } = options.reader;
+    const config = options.reader.config as TenantConfig;
     this.#options = options;
     this.#source = folderSource(relativeTo(file, config.tenants ?? ""));
     this.#config = config;
@@ -58,7 +59,7 @@ export class Tenants {
     this.#registry = this.#makeRegistry(claimOf);
     this.handle = tenantsHandler({
       config: () => this.#config,
-      find: tenantFinder(config),
+      find: tenantFinder(config as TenantConfig & { readonly mcpPath: string | null }),
       registry: this.#registry,
       isReady: () => this.#isReady(),
       count: tenantCounter(this.#metricRegistry),
@@ -71,8 +72,9 @@ export class Tenants {
    * together, or if the folder cannot be read.
    */
   static async open(options: TenantsOptions): Promise<Tenants> {
-    const { config, initialSource } = options.reader;
-    const errorOf = (key: OptionKey, problem: string) =>
+    const { initialSource } = options.reader;
+    const config = options.reader.config as TenantConfig;
+    const errorOf = (key: string, problem: string) =>
       initialSource.makeOptionError(key, problem, noValues);
     if (config.tenantBy === "host" && config.tenantHostPattern === null) {
       throw errorOf("tenant-host-pattern", 'required with tenant-by = "host", but not set');
@@ -109,7 +111,7 @@ export class Tenants {
   }
 
   /** Configuration of the process. */
-  get config(): Config {
+  get config(): TenantConfig {
     return this.#config;
   }
 
@@ -154,7 +156,8 @@ export class Tenants {
   async reloadConfig(): Promise<void> {
     const { reader } = this.#options;
     try {
-      this.#config = keepStartupOptions(reader.read().configure(noValues), reader.config);
+      const current = reader.read().configure(noValues);
+      this.#config = keepStartupOptions(current, reader.config) as TenantConfig;
     } catch (error) {
       this.#observe({ kind: "config-reload-failed", message: (error as Error).message });
     }
@@ -189,8 +192,8 @@ const minPoolShare = 2;
 
 /** Returns the function that reads the claim that tokens must have, or null. */
 async function claimReader(
-  { tenantClaim }: Config,
-  errorOf: (key: OptionKey, problem: string) => Error,
+  { tenantClaim }: TenantConfig,
+  errorOf: (key: string, problem: string) => Error,
 ): Promise<TenantRule["claimOf"]> {
   if (tenantClaim === null) return null;
   return await compileClaimPath(tenantClaim).catch((error: Error) => {

@@ -9,6 +9,7 @@ import { reloadTriggerSql } from "../../../src/state/schema_cache/reload_trigger
 import { prepared, serverVariable } from "../runner/environment.ts";
 import { records } from "./records.ts";
 import { createDatabase, type PostgresClient, withClient } from "../database/postgres_client.ts";
+import { wingOptions } from "../../../src/process/wings.ts";
 
 type HandlerOptions = Parameters<typeof createHandler>[0];
 
@@ -152,6 +153,7 @@ export function configOf(options: FileOptions): Config {
   };
   const lines = Object.entries(all).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
   return loadConfig({
+    wingOptions,
     file: { path: "svc.conf", text: lines.join("") },
     environment: {},
     readFile: Deno.readFileSync,

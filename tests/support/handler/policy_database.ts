@@ -4,6 +4,7 @@ import { configSource } from "../../../src/state/config/source.ts";
 import { openTransport } from "../../../src/database/open.ts";
 import type { RunSetup } from "../../../src/wings/audit/policy_test/case_handler.ts";
 import { type Engine, engines } from "../database/engines.ts";
+import { wingOptions } from "../../../src/process/wings.ts";
 
 /** A connection, and what runs on it need. */
 export interface PolicyDatabase extends AsyncDisposable {
@@ -21,6 +22,7 @@ export async function policyDatabase(
   const database = await engines[engine](fixture);
   const connect = async (uri: string) => {
     const source = configSource({
+      wingOptions,
       file: null,
       environment: {},
       flags: new Map([

@@ -13,6 +13,7 @@ import { engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";
 import { buffered, buildRequest, type RequestParts } from "./request.ts";
 import { testSecret } from "./token.ts";
+import { wingOptions } from "../../../src/process/wings.ts";
 
 /** How a batch may use replicas. */
 export type ReplicaUse = Pick<Transaction, "access" | "wantsBookmark"> & {
@@ -52,6 +53,7 @@ export async function openReplicated(
   const made = await engines.pg(fixture);
   parts.defer(() => made.remove());
   const source = configSource({
+    wingOptions,
     file: {
       path: "svc.conf",
       text: `db-uri = "${made.uri}"\njwt-secret = "${testSecret}"\n${config}`,

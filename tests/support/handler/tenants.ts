@@ -8,6 +8,7 @@ import { engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";
 import { mcpWing } from "../../../src/wings/mcp/mcp_host.ts";
 import { liveWing } from "../../../src/wings/live/live_host.ts";
+import { wingOptions } from "../../../src/process/wings.ts";
 
 /** Options of the process and of its tenants, by the names of their keys. */
 export type Keys = Readonly<Record<string, string | number | boolean>>;
@@ -64,7 +65,7 @@ export async function openTenants(
     configOf({ tenants: "./", "db-channel-enabled": false, ...options }),
   );
   const events: Observation[] = [];
-  const reader = configReader({ file, flags: new Map() });
+  const reader = configReader({ file, flags: new Map() }, { wingOptions });
   const tenants = await Tenants.open({
     reader,
     wings: [mcpWing(), liveWing],

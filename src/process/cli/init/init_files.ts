@@ -3,10 +3,11 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { quote } from "../../../state/config/codecs.ts";
 import { rejectFile } from "../../../state/config/handler_options.ts";
 import { loadConfig } from "../../../state/config/load.ts";
-import type { Config, OptionKey } from "../../../state/config/options.ts";
+import type { Config } from "../../../state/config/options.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
 import { idempotencyTable } from "./init_sql.ts";
 import { readText } from "../../../base/lib/files.ts";
+import { wingOptions } from "../../wings.ts";
 
 export interface InitFiles {
   readonly conf: string;
@@ -30,6 +31,7 @@ export function configOfFile(path: string): Config | null {
       file: { path, text: readText(path) },
       environment: {},
       readFile: rejectFile,
+      wingOptions,
     });
   } catch {
     return null;
@@ -47,10 +49,10 @@ export interface FileValues {
   /** Whether the file names the table of `idempotency-table`. */
   readonly keepsAnswers: boolean;
   /** Options of the command line, by key. */
-  readonly overrides: ReadonlyMap<OptionKey, string>;
+  readonly overrides: ReadonlyMap<string, string>;
 }
 
-type Line = string | readonly [key: OptionKey, value: string | number | boolean];
+type Line = string | readonly [key: string, value: string | number | boolean];
 
 /** Returns the text of the file. An override replaces a line, or adds one. */
 export function configFileText(values: FileValues): string {

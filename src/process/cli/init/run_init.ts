@@ -3,7 +3,7 @@
 import { env } from "node:process";
 import { rejectFile } from "../../../state/config/handler_options.ts";
 import { loadConfig } from "../../../state/config/load.ts";
-import type { Config, OptionKey } from "../../../state/config/options.ts";
+import type { Config } from "../../../state/config/options.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
 import { parseConnectionString } from "../../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../../database/open.ts";
@@ -31,6 +31,7 @@ import { loginOf, loginUri, planPassword, randomText, scramVerifier } from "./lo
 import { nextSteps } from "./next_steps.ts";
 import { ask, isInteractive } from "./prompt.ts";
 import type { ConfigArguments } from "../../../state/config/config_files.ts";
+import { wingOptions } from "../../wings.ts";
 
 export const initCommand: Command = {
   name: "init",
@@ -172,7 +173,7 @@ function configText(
 ): string {
   const secret = previous?.jwtSecret ?? null;
   // Names of schema and role are choices.
-  const chosen: ReadonlySet<OptionKey> = new Set(["db-uri", "db-schemas", "db-anon-role"]);
+  const chosen: ReadonlySet<string> = new Set(["db-uri", "db-schemas", "db-anon-role"]);
   const overrides = Array.from(config.flags, ([key, { value }]) => [key, value] as const)
     .filter(([key]) => !chosen.has(key));
   return configFileText({
@@ -215,7 +216,7 @@ async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Pr
   const { schema, anonRole } = choices;
   if (!facts.hasSchema || !facts.roles.some(({ name }) => name === anonRole)) return;
   const environment = { SVC_DB_URI: uri, SVC_DB_SCHEMAS: schema, SVC_DB_ANON_ROLE: anonRole };
-  const config = loadConfig({ file: null, environment, readFile: rejectFile });
+  const config = loadConfig({ file: null, environment, readFile: rejectFile, wingOptions });
   const program = programCall();
   const findings = await withServer(uri, (database) => diagnose(database, { config, program }));
   const errors = findings.filter((finding) =>

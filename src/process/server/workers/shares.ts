@@ -1,5 +1,7 @@
 /** Divides the limits of a process among its workers. @module */
-import type { Config } from "../../../state/config/options.ts";
+import { type Config, rowsOf, valueOf } from "../../../state/config/options.ts";
+import { camelCase } from "../../../state/config/names.ts";
+import { wingOptions } from "../../wings.ts";
 
 export interface PartOfProcess {
   /** From 1. */
@@ -14,17 +16,12 @@ export function shareOf(total: number, { number, workers }: PartOfProcess): numb
   return Math.max(1, Math.floor(total / workers) + rest);
 }
 
-/** Returns the configuration of a worker, whose limits are its part of the limits of the
- * process. */
-export function sharedConfig(config: Config, part: PartOfProcess): Config {
-  return {
-    ...config,
-    dbPool: shareOf(config.dbPool, part),
-    dbReplicaPool: config.dbReplicaPool === null ? null : shareOf(config.dbReplicaPool, part),
-    liveMaxMemory: shareOf(config.liveMaxMemory, part),
-    liveMaxStreams: shareOf(config.liveMaxStreams, part),
-    serverMaxConnections: shareOf(config.serverMaxConnections, part),
-    serverMaxRequests: shareOf(config.serverMaxRequests, part),
-    serverSpoolSize: shareOf(config.serverSpoolSize, part),
-  };
+/** Returns the configuration of a worker, which has its part of the limits of the process. */
+export function sharedConfig(sent: Omit<Config, "wingOptions">, part: PartOfProcess): Config {
+  const config = { ...sent, wingOptions } as Config;
+  const parts = rowsOf(config).flatMap(([key, { isShared }]) => {
+    const total = isShared ? valueOf(config, key) : null;
+    return typeof total === "number" ? [[camelCase(key), shareOf(total, part)]] : [];
+  });
+  return { ...config, ...Object.fromEntries(parts) };
 }

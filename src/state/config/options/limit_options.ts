@@ -41,6 +41,7 @@ export const limitOptions = {
       "waits. 0 sets no limit.",
     example: "1000",
     reloadable: false,
+    isShared: true,
   }),
   "server-max-header-size": option({
     codec: size(),
@@ -63,6 +64,7 @@ export const limitOptions = {
       "SVC135. 0 sets no limit.",
     example: "1000",
     inDatabase: false,
+    isShared: true,
   }),
   "server-request-timeout": option({
     codec: time(),

@@ -42,6 +42,7 @@ export const monitoringOptions = {
     doc: "Path on the API port that returns 200 or 503 as `/ready` does; `/live` below it is " +
       "liveness.",
     example: '"/-/health"',
+    endpoint: { paths: "one" },
     reloadable: false,
   }),
   "server-request-id-header": option({

@@ -35,7 +35,24 @@ export interface Option<T, D = Fallback<T>> {
   readonly example: string;
   /** PostgREST lacks the option: the dump omits it at its default. Default: false. */
   readonly extension?: true;
+  /** The value is a path that the API answers, so that no other option may have it. Default: it is not. */
+  readonly endpoint?: Endpoint;
+  /** Each worker of a process gets its part of the value. Default: false. */
+  readonly isShared?: true;
+  /** While this option is set, required options may have no value. Default: false. */
+  readonly replacesRequired?: true;
 }
+
+/** A path that an option adds to the API. */
+export interface Endpoint {
+  /** `below`: the option is a prefix, and the paths below it are those of relations. */
+  readonly paths: "one" | "below";
+  /** Requests a minute that a token may send, if no policy of `rate-limits` is for the path. Default: any number. */
+  readonly requestsPerMinute?: number;
+}
+
+/** Options by key. */
+export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 
 /** An option as it is written: its exceptions only. */
 export type OptionRow<T, D = Fallback<T>> =

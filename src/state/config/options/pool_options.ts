@@ -12,6 +12,7 @@ export const poolOptions = {
     doc: "Maximum number of connections in the pool.",
     reloadable: false,
     isOfPostgrest: true,
+    isShared: true,
   }),
   "db-pool-acquisition-timeout": option({
     codec: seconds(0),
@@ -62,6 +63,7 @@ export const replicaOptions = {
     doc: "Maximum number of connections to each standby; if it is not set, the value of `db-pool`.",
     example: "10",
     reloadable: false,
+    isShared: true,
   }),
   "db-replica-max-lag": option({
     codec: time(),

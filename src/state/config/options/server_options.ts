@@ -97,6 +97,7 @@ export const serverOptions = {
     default: 10 * 1024 ** 3,
     doc: "Bytes that the temporary files of long bodies may have in all; 0 lets no body use one.",
     example: '"10g"',
+    isShared: true,
   }),
   "server-shutdown-wait-period": option({
     aliases: ["server-shutdown-delay"],

@@ -1,6 +1,6 @@
 /** The query of the diagnosis, and the shape of its result. @module */
 import type { Statement } from "../../../database/transaction.ts";
-import type { Config } from "../../../state/config/options.ts";
+import { type Config, valueOf } from "../../../state/config/options.ts";
 import { notifyPattern, reloadTriggerQuery } from "../../../state/schema_cache/reload_trigger.ts";
 import { distributedChecks } from "./queries/distributed_checks.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
@@ -78,7 +78,6 @@ export type DiagnosisConfig = Pick<
   | "dbPreRequest"
   | "dbRootSpec"
   | "dbChannel"
-  | "mcpPath"
 >;
 
 /** Returns the statements of a diagnosis; the result is the single value of the last one. */
@@ -92,7 +91,7 @@ export function diagnosisStatements(
     config.dbAnonRole,
     JSON.stringify(functionInputs(config)),
     notifyPattern(config.dbChannel),
-    relationOfPath(config.mcpPath),
+    relationOfPath(valueOf(config, "mcp-path") as string | null),
   ];
   return [
     { text: settingsQuery, params: [], use: "none" },

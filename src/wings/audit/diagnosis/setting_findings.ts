@@ -164,11 +164,21 @@ function note(
   return { name, level, subject, message, sql: null };
 }
 
+/** The options of the endpoint for agents that findings concern. */
+interface AgentConfig extends Config {
+  readonly mcpAuthorizationServers: readonly string[] | null;
+  readonly mcpPath: string | null;
+  readonly mcpResource: string | null;
+  readonly mcpRoles: readonly string[] | null;
+  readonly mcpWrite: readonly string[] | null;
+}
+
 /** Lists the findings in the options of the endpoint for agents; none while the endpoint is off. */
 export function agentFindings(
   { hiddenRelations }: Pick<CatalogueFacts, "hiddenRelations">,
-  config: Config,
+  ofProcess: Config,
 ): readonly Finding[] {
+  const config = ofProcess as AgentConfig;
   const { mcpPath, mcpWrite, dbAnonRole } = config;
   if (mcpPath === null) return [];
   return [
@@ -201,7 +211,7 @@ export function agentFindings(
 }
 
 function isOpenToAnonymous(
-  { dbAnonRole, mcpRoles, serverHost, serverUnixSocket }: Config,
+  { dbAnonRole, mcpRoles, serverHost, serverUnixSocket }: AgentConfig,
 ): boolean {
   const isAccepted = dbAnonRole !== null && mcpRoles?.includes(dbAnonRole) !== false;
   return isAccepted && serverUnixSocket === null && !isLoopbackHost(serverHost);
@@ -209,7 +219,7 @@ function isOpenToAnonymous(
 
 /** svc accepts a token for another service unless its audience is checked. */
 function audienceFindings(
-  { jwtAud, mcpAuthorizationServers, mcpResource, openapiServerProxyUri }: Config,
+  { jwtAud, mcpAuthorizationServers, mcpResource, openapiServerProxyUri }: AgentConfig,
 ): readonly string[][] {
   if (mcpAuthorizationServers === null) {
     if (jwtAud !== null) return [];

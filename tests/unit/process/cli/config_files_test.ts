@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { noValues } from "../../../../src/state/config/load.ts";
 import { configReader } from "../../../../src/state/config/config_files.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
 
 const secret = "reallyreallyreallyreallyverysafe";
 
@@ -28,7 +29,7 @@ Deno.test("configReader() reads regular files again, except that of db-uri", () 
     const { config, initialSource, read: readAgain } = configReader({
       file: file,
       flags: new Map(),
-    });
+    }, { wingOptions });
     strictEqual(config.dbUri, "postgres://h/db");
     Deno.removeSync(`${folder}/uri`);
     write(`${folder}/secret`, secret.toUpperCase());
@@ -37,7 +38,7 @@ Deno.test("configReader() reads regular files again, except that of db-uri", () 
     strictEqual(later.dbUri, "postgres://h/db");
     strictEqual(read(later.jwtSecret), secret.toUpperCase());
     throws(
-      () => configReader({ file: file, flags: new Map() }),
+      () => configReader({ file: file, flags: new Map() }, { wingOptions }),
       /db-uri: cannot read the file "uri": no such file/,
     );
   }));
@@ -52,7 +53,7 @@ Deno.test("configReader() reads a pipe once", () =>
     const writer = new Deno.Command("sh", {
       args: ["-c", `printf %s ${secret} > ${pipe}`],
     }).spawn();
-    const reader = configReader({ file: file, flags: new Map() });
+    const reader = configReader({ file: file, flags: new Map() }, { wingOptions });
     await writer.status;
     for (const source of [reader.initialSource, reader.read(), reader.read()]) {
       strictEqual(read(source.configure(noValues).jwtSecret), secret);
@@ -65,7 +66,7 @@ Deno.test("configReader() resolves paths in values against the folder of the dia
       const file = `${folder}/${dialect}.conf`;
       write(file, `dialect = "${dialect}"\ndb-uri = "@deno.json"\ndb-schemas = "api"\n`);
       try {
-        configReader({ file: file, flags: new Map() });
+        configReader({ file: file, flags: new Map() }, { wingOptions });
         return "";
       } catch (error) {
         return (error as Error).message.replace(/.*: db-uri: /, "");

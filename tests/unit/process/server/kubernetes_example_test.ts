@@ -8,6 +8,7 @@ import {
   apiListenAddress,
 } from "../../../../src/process/server/listen_address.ts";
 import { testSecret } from "../../../support/handler/token.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
 
 /** Any value of a YAML document. */
 // deno-lint-ignore no-explicit-any
@@ -30,6 +31,7 @@ const secrets: Readonly<Record<string, string>> = {
 };
 
 const config = configSource({
+  wingOptions,
   file: null,
   environment: Object.fromEntries(
     container.env.map(({ name, value, valueFrom }: Document) => [

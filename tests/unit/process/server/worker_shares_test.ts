@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Config } from "../../../../src/state/config/options.ts";
+import type { TenantConfig } from "../../../../src/wings/tenants/tenant_options.ts";
 import { workerCount } from "../../../../src/process/server/count_workers.ts";
 import { shareOf } from "../../../../src/process/server/workers/shares.ts";
 
@@ -29,7 +29,7 @@ const config = {
 
 const rows: readonly (readonly [
   label: string,
-  change: Partial<Pick<Config, keyof typeof config>>,
+  change: Partial<Pick<TenantConfig, keyof typeof config>>,
   workers: number,
   limit: string | null,
 ])[] = [

@@ -18,6 +18,7 @@ import {
 import type { AppState } from "../../../../src/state/app_state/app_state.ts";
 import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 import type { FollowedParts } from "../../../../src/state/app_state/state_change.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
 
 const noPool = { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 };
 
@@ -47,6 +48,7 @@ function owned(count = 2, results: PlayedThread["results"] = { serve: "127.0.0.1
   const threads: PlayedThread[] = [];
   const seen: string[] = [];
   const config = loadConfig({
+    wingOptions,
     file: null,
     environment: {
       SVC_DB_URI: "postgres:///shop",

@@ -13,9 +13,11 @@ import type { SchemaCacheData } from "../../../../src/state/schema_cache/schema_
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
 import { FollowerState } from "../../../../src/state/app_state/follower_state.ts";
 import { type FollowedParts, stateChange } from "../../../../src/state/app_state/state_change.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
 
 function configOf(variables: Readonly<Record<string, string>> = {}): Config {
   return loadConfig({
+    wingOptions,
     file: null,
     environment: {
       SVC_DB_URI: "postgres:///shop",
@@ -68,7 +70,7 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
       recover: () => call("recover"),
       missName: () => call("missName"),
     },
-    shareOf: (config) => ({ ...config, dbPool: 3 }),
+    shareOf: (config) => ({ ...config, wingOptions, dbPool: 3 }),
     onFatal: () => call("fatal"),
     fetch: (url) => {
       call(url);
@@ -177,8 +179,9 @@ Deno.test("FollowingService refuses tokens until it has a list of revocations, t
 });
 
 Deno.test("stateChange() can send the example of each option", () => {
-  const text = exampleFile().replace(/^# (?=[a-z-]+ = )/gm, "");
-  const { dialect: _, ...config } = loadConfig({
+  const text = exampleFile(wingOptions).replace(/^# (?=[a-z-]+ = )/gm, "");
+  const { dialect: _, wingOptions: __, ...config } = loadConfig({
+    wingOptions,
     file: { path: "svc.conf", text },
     environment: {},
     readFile: () => new TextEncoder().encode("x".repeat(32)),

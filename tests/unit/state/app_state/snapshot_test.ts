@@ -6,6 +6,7 @@ import {
   type PreparedConfig,
 } from "../../../../src/state/app_state/snapshot.ts";
 import { testKeySets } from "../../../support/handler/key_sets.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
 
 const remoteKeySets = testKeySets();
 
@@ -17,6 +18,7 @@ type Variables = Readonly<Record<string, string>>;
 
 function configOf(secret: string, entries: number, path = "$.a[0]", more: Variables = {}): Config {
   return loadConfig({
+    wingOptions,
     file: null,
     environment: {
       SVC_DB_URI: "pglite://memory",

@@ -4,20 +4,25 @@ import {
   keepStartupOptions,
   loadConfig,
 } from "../../../../src/state/config/load.ts";
-import { type Config, rows } from "../../../../src/state/config/options.ts";
+import { type Config, rowsOf } from "../../../../src/state/config/options.ts";
 import { ofDialect } from "../../../../src/state/config/options/option.ts";
 import { dumpConfig } from "../../../../src/state/config/print.ts";
 import { dialects, pgrstDialect, svcDialect } from "../../../../src/base/dialect.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
+
+const rows = rowsOf({ wingOptions });
 
 function load(
   text: string,
   environment: Readonly<Record<string, string>> = {},
   database: Readonly<Record<string, string>> = {},
 ): Config {
-  return loadConfig(
-    { file: { path: "a.conf", text }, environment, readFile: () => new Uint8Array() },
-    new Map(Object.entries(database)),
-  );
+  return loadConfig({
+    wingOptions,
+    file: { path: "a.conf", text },
+    environment,
+    readFile: () => new Uint8Array(),
+  }, new Map(Object.entries(database)));
 }
 
 const pgrst = 'dialect = "pgrst"\n';

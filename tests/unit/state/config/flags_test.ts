@@ -1,11 +1,11 @@
 import { deepStrictEqual, throws } from "node:assert/strict";
 import { type ConfigSources, loadConfig } from "../../../../src/state/config/load.ts";
-import type { Config, OptionKey } from "../../../../src/state/config/options.ts";
+import type { Config } from "../../../../src/state/config/options.ts";
 
 interface FlagSources {
   readonly file?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  readonly flags?: Partial<Record<OptionKey, string>>;
+  readonly flags?: Readonly<Record<string, string>>;
   readonly databaseUrl?: string;
   readonly database?: Readonly<Record<string, string>>;
   /** Contents of files by path, with the base that resolves the path. */
@@ -20,7 +20,7 @@ function load(given: FlagSources): Config {
     environment: given.environment ?? {},
     flags: new Map(
       Object.entries(given.flags ?? {}).map(([key, value]) => [
-        key as OptionKey,
+        key,
         { name: `--${key}`, value },
       ]),
     ),

@@ -2,7 +2,8 @@ import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { loadConfig, makeOptionError } from "../../../../src/state/config/load.ts";
 import { removedOptions } from "../../../../src/state/config/removed_options.ts";
 import { svcDialect } from "../../../../src/base/dialect.ts";
-import type { Config, OptionKey } from "../../../../src/state/config/options.ts";
+import type { Config } from "../../../../src/state/config/options.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
 
 interface Sources {
   readonly file?: string | null;
@@ -12,6 +13,7 @@ interface Sources {
 
 function load({ file = null, environment = {}, files = {} }: Sources): Config {
   return loadConfig({
+    wingOptions,
     file: file === null ? null : { path: "svc.conf", text: file },
     environment,
     readFile: (path) => new TextEncoder().encode(files[path]),
@@ -28,6 +30,7 @@ function each(value: unknown): (names: TemplateStringsArray) => Record<string, u
 
 Deno.test("loadConfig takes the defaults", () => {
   deepStrictEqual(load({ environment: neededVariables }), {
+    wingOptions,
     ...each(null)`
       adminAllowedHosts adminServerPort adminServerUnixSocket adminToken apiKeys dbAnonRole dbChannelUri
       dbReplicaPool dbReplicaUri dbPasswordFile dbEmbeddedInit dbMaxRows dbPreConfig dbPreRequest
@@ -265,8 +268,7 @@ Deno.test("makeOptionError names where the value of an option stands", () => {
     environment: { SVC_JWT_SECRET: "x" },
     readFile: () => new Uint8Array(),
   };
-  const message = (key: OptionKey) =>
-    makeOptionError(sources, { key, problem: "is wrong" }).message;
+  const message = (key: string) => makeOptionError(sources, { key, problem: "is wrong" }).message;
   strictEqual(message("jwt-role-claim-key"), "svc.conf:3: role-claim-key: is wrong");
   strictEqual(message("jwt-secret"), "SVC_JWT_SECRET (environment): is wrong");
   strictEqual(message("jwt-aud"), "svc.conf:3: jwt-aud: is wrong");

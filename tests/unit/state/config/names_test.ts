@@ -1,7 +1,10 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { appSettingOf, camelCase, environmentName } from "../../../../src/state/config/names.ts";
 import { nearest } from "../../../../src/base/lib/nearest.ts";
-import { rows } from "../../../../src/state/config/options.ts";
+import { rowsOf } from "../../../../src/state/config/options.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
+
+const rows = rowsOf({ wingOptions });
 
 Deno.test("camelCase names the field of a key", () => {
   strictEqual(camelCase("jwt-secret-is-base64"), "jwtSecretIsBase64");

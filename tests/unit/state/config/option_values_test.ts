@@ -2,8 +2,9 @@ import { pgrstDialect, svcDialect } from "../../../../src/base/dialect.ts";
 import { deepStrictEqual, throws } from "node:assert/strict";
 import { ConfigError } from "../../../../src/state/config/config_error.ts";
 import { loadConfig } from "../../../../src/state/config/load.ts";
-import { camelCase, environmentName } from "../../../../src/state/config/names.ts";
-import { type Config, type OptionKey, options } from "../../../../src/state/config/options.ts";
+import { environmentName } from "../../../../src/state/config/names.ts";
+import { type Config, rowsOf, valueOf } from "../../../../src/state/config/options.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
 
 /** A value as the environment has it, or as it stands in the file (`toml`), and what it means. */
 type Accepted = readonly [source: string | { readonly toml: string }, value: unknown];
@@ -905,12 +906,13 @@ function readFile(path: string): Uint8Array {
 }
 
 /** Reads one binding, on line 3 of the file or in the environment. */
-function read(key: OptionKey, source: string | { readonly toml: string }): Config {
+function read(key: string, source: string | { readonly toml: string }): Config {
   const inFile = typeof source !== "string";
   const others = ['db-uri = "postgresql://"', 'db-schemas = "public"'];
   // The place of the key under test among the required ones is taken by an empty line.
   const lines = others.map((line) => (line.startsWith(`${key} =`) ? "" : line));
   return loadConfig({
+    wingOptions,
     file: {
       path: "svc.conf",
       text: [...lines, inFile ? `${key} = ${source.toml}` : ""].join("\n"),
@@ -920,10 +922,10 @@ function read(key: OptionKey, source: string | { readonly toml: string }): Confi
   });
 }
 
-for (const key of Object.keys(options) as OptionKey[]) {
+for (const [key] of rowsOf({ wingOptions })) {
   Deno.test(`loadConfig reads ${key}`, () => {
     for (const [source, value] of cases[key]!.accepted) {
-      deepStrictEqual(read(key, source)[camelCase(key)], value, JSON.stringify(source));
+      deepStrictEqual(valueOf(read(key, source), key), value, JSON.stringify(source));
     }
   });
 

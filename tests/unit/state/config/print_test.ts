@@ -1,19 +1,16 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { loadConfig } from "../../../../src/state/config/load.ts";
-import { camelCase } from "../../../../src/state/config/names.ts";
-import {
-  type Config,
-  type OptionKey,
-  options,
-  rows,
-} from "../../../../src/state/config/options.ts";
+import { type Config, rowsOf, valueOf } from "../../../../src/state/config/options.ts";
 import { dumpConfig, exampleFile } from "../../../../src/state/config/print.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
+
+const rows = rowsOf({ wingOptions });
 
 const secret = "reallyreallyreallyreallyverysafe";
 
 function load(text: string, environment: Readonly<Record<string, string>> = {}): Config {
   const readFile = () => new TextEncoder().encode(secret);
-  return loadConfig({ file: { path: "svc.conf", text }, environment, readFile });
+  return loadConfig({ wingOptions, file: { path: "svc.conf", text }, environment, readFile });
 }
 
 const needed = 'db-uri = "postgresql://"\ndb-schemas = "public"\n';
@@ -115,7 +112,7 @@ const firstLines = [
 ];
 
 Deno.test("exampleFile names every option once, the usual ones first, and reads as the defaults", () => {
-  const text = exampleFile();
+  const text = exampleFile(wingOptions);
   deepStrictEqual(text.match(/^[a-z].*$/gm)?.slice(0, 4), firstLines);
   for (const [key] of rows) {
     strictEqual(text.match(new RegExp(`^(# )?${key} = `, "gm"))?.length, 1, key);
@@ -124,12 +121,10 @@ Deno.test("exampleFile names every option once, the usual ones first, and reads 
 });
 
 Deno.test("exampleFile reads with every option in force", () => {
-  const config = load(exampleFile().replace(/^# /gm, ""));
+  const config = load(exampleFile(wingOptions).replace(/^# /gm, ""));
   strictEqual(config.dbAnonRole, "web_anon");
   strictEqual(config.adminServerPort, 3001);
   deepStrictEqual(config.appSettings, [["app.settings.region", "eu"]]);
-  const unset = (Object.keys(options) as OptionKey[]).filter((key) =>
-    config[camelCase(key)] === null
-  );
+  const unset = rows.map(([key]) => key).filter((key) => valueOf(config, key) === null);
   deepStrictEqual(unset, []);
 });

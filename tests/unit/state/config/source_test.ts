@@ -2,6 +2,7 @@ import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { loadConfig } from "../../../../src/state/config/load.ts";
 import { noValues } from "../../../../src/state/config/load.ts";
 import { configSource } from "../../../../src/state/config/source.ts";
+import { wingOptions } from "../../../../src/process/wings.ts";
 
 const secret = "reallyreallyreallyreallyverysafe";
 const uri = "postgres://from/file";
@@ -23,7 +24,12 @@ const files = { uri, secret };
 
 Deno.test("a source reads each file once, however often it configures", () => {
   const { reads, readFile } = counted(files);
-  const source = configSource({ file: { path: "svc.conf", text }, environment: {}, readFile });
+  const source = configSource({
+    wingOptions,
+    file: { path: "svc.conf", text },
+    environment: {},
+    readFile,
+  });
   for (const values of [noValues, new Map([["db_max_rows", "5"]]), noValues]) {
     const config = source.configure(values);
     strictEqual(config.dbUri, uri);
@@ -36,12 +42,14 @@ Deno.test("a source reads each file once, however often it configures", () => {
 Deno.test("a source of a service that has started does not read the file of db-uri", () => {
   const first = counted(files);
   const started = loadConfig({
+    wingOptions,
     file: { path: "svc.conf", text },
     environment: {},
     readFile: first.readFile,
   });
   const later = counted({ secret });
   const source = configSource({
+    wingOptions,
     file: { path: "svc.conf", text },
     environment: {},
     readFile: later.readFile,
@@ -53,9 +61,15 @@ Deno.test("a source of a service that has started does not read the file of db-u
 
 Deno.test("a source of a service that has started reads a db-uri that names no file", () => {
   const { readFile } = counted(files);
-  const started = loadConfig({ file: { path: "svc.conf", text }, environment: {}, readFile });
+  const started = loadConfig({
+    wingOptions,
+    file: { path: "svc.conf", text },
+    environment: {},
+    readFile,
+  });
   const inline = text.replace("@uri", "postgres://other");
   const source = configSource({
+    wingOptions,
     file: { path: "svc.conf", text: inline },
     environment: {},
     readFile,
@@ -67,7 +81,12 @@ Deno.test("a source of a service that has started reads a db-uri that names no f
 Deno.test("a file that cannot be read is tried again", () => {
   const changing: Record<string, string> = { uri };
   const { readFile } = counted(changing);
-  const source = configSource({ file: { path: "svc.conf", text }, environment: {}, readFile });
+  const source = configSource({
+    wingOptions,
+    file: { path: "svc.conf", text },
+    environment: {},
+    readFile,
+  });
   throws(() => source.configure(noValues), {
     message: 'svc.conf:3: jwt-secret: cannot read the file "secret": No such file',
   });
@@ -78,6 +97,7 @@ Deno.test("a file that cannot be read is tried again", () => {
 Deno.test("in pgrst values' files are meant from the working directory, imports are not", () => {
   const { reads, readFile } = counted({ ...files, "more.conf": 'jwt-secret = "@secret"' });
   configSource({
+    wingOptions,
     file: { path: "svc.conf", text: 'dialect = "pgrst"\ndb-uri = "@uri"\nimport "more.conf"\n' },
     environment: {},
     readFile,

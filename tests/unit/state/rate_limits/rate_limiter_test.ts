@@ -5,6 +5,7 @@ import { Admission, type RateLimits } from "../../../../src/state/rate_limits/ra
 import { prepareRateLimits } from "../../../../src/state/rate_limits/prepare.ts";
 import { limitedResource } from "../../../../src/api/handler/limited_resource.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
+import { mcpOptions } from "../../../../src/wings/mcp/mcp_options.ts";
 
 /** A request; the defaults are an anonymous GET. */
 interface Sent {
@@ -35,7 +36,7 @@ class Limited {
     mcpPath: string | null = null,
     threads = 1,
   ): Promise<this> {
-    const config = { rateLimits, mcpPath };
+    const config = { rateLimits, mcpPath, wingOptions: mcpOptions };
     this.#limits = await prepareRateLimits({
       config,
       previous: this.#limits,

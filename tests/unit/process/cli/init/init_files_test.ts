@@ -2,6 +2,7 @@ import { strictEqual } from "node:assert/strict";
 import { configFileText, type FileValues } from "../../../../../src/process/cli/init/init_files.ts";
 import { rejectFile } from "../../../../../src/state/config/handler_options.ts";
 import { loadConfig } from "../../../../../src/state/config/load.ts";
+import { wingOptions } from "../../../../../src/process/wings.ts";
 
 const values: FileValues = {
   dbUri: "postgres://authenticator@localhost/shop",
@@ -16,7 +17,7 @@ const values: FileValues = {
 Deno.test("configFileText() refuses writes without a filter, unless the command line says otherwise", () => {
   const isRefused = (overrides: FileValues["overrides"]) => {
     const file = { path: "svc.conf", text: configFileText({ ...values, overrides }) };
-    return loadConfig({ file, environment: {}, readFile: rejectFile }).dbSafeUpdate;
+    return loadConfig({ wingOptions, file, environment: {}, readFile: rejectFile }).dbSafeUpdate;
   };
   strictEqual(isRefused(new Map()), true);
   strictEqual(isRefused(new Map([["db-safe-update", "false"]])), false);

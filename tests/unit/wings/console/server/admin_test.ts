@@ -8,6 +8,7 @@ import { type Dialect, pgrstDialect, svcDialect } from "../../../../../src/base/
 import { MetricRegistry } from "../../../../../src/base/observe/metric_registry.ts";
 import type { Metrics } from "../../../../../src/base/observe/metrics.ts";
 import type { Peer } from "../../../../../src/base/http/admin_route.ts";
+import { wingOptions } from "../../../../../src/process/wings.ts";
 
 interface State {
   readonly live: boolean;
@@ -52,6 +53,7 @@ for (const [state, svc, pgrst] of checks) {
 }
 
 const config = configSource({
+  wingOptions,
   file: {
     path: "svc.conf",
     text: 'db-uri = "postgres://user:hidden1@h/db?password=hidden2"\ndb-schemas = "api"\n' +

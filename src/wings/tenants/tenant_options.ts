@@ -1,6 +1,7 @@
 /** Options of processes that serve several tenants. @module */
-import { integer, oneOf, text } from "../codecs.ts";
-import { option } from "./option.ts";
+import type { Config, OptionValues } from "../../state/config/options.ts";
+import { integer, oneOf, text } from "../../state/config/codecs.ts";
+import { option } from "../../state/config/options/option.ts";
 
 export const tenantOptions = {
   "tenants": option({
@@ -13,6 +14,7 @@ export const tenantOptions = {
     doc: "Serves many databases: a folder with a file `<name>.conf` per tenant; see " +
       "[Serve many databases](../how-to/serve-many-databases.md).",
     example: '"./tenants"',
+    replacesRequired: true,
     reloadable: false,
   }),
   "tenant-by": option({
@@ -66,6 +68,9 @@ export const tenantOptions = {
   }),
 } as const;
 
+/** The configuration with the options of this wing. */
+export type TenantConfig = Config & OptionValues<typeof tenantOptions>;
+
 /**
  * Returns whether a text is a host name in lower case with one `{tenant}`, which replaces a part
  * between dots, or the beginning or the end of a part. Without it, two tenants would have one host.
@@ -74,4 +79,9 @@ function isHostPattern(text: string): boolean {
   const parts = text.split("{tenant}");
   return parts.length === 2 && /^[a-z0-9._-]*$/.test(parts.join("")) &&
     /^(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?)$/.test(parts.join("t")) && !text.includes("..");
+}
+
+/** Returns whether a process serves tenants. */
+export function hasTenants(config: object): boolean {
+  return (config as TenantConfig).tenants !== null;
 }

@@ -1,10 +1,11 @@
 /** Options of the endpoint for agents, which speaks the Model Context Protocol
  * (https://modelcontextprotocol.io). @module */
-import { isProxyUri, isUri } from "../checks.ts";
-import { integer, list, text } from "../codecs.ts";
-import { time } from "../units.ts";
-import { option } from "./option.ts";
-import { endpointPath, origins } from "./shared_codecs.ts";
+import type { Config, OptionValues } from "../../state/config/options.ts";
+import { isProxyUri, isUri } from "../../state/config/checks.ts";
+import { integer, list, text } from "../../state/config/codecs.ts";
+import { time } from "../../state/config/units.ts";
+import { option } from "../../state/config/options/option.ts";
+import { endpointPath, origins } from "../../state/config/options/shared_codecs.ts";
 
 /** Tools that read, in the order in which clients see them. */
 export const readTools = ["list_relations", "describe_relation", "query", "call_function"] as const;
@@ -50,6 +51,7 @@ export const mcpOptions = {
     default: null,
     doc: "Path of the endpoint for agents; see [Connect an agent](../how-to/connect-an-agent.md).",
     example: '"/mcp"',
+    endpoint: { paths: "one", requestsPerMinute: 120 },
     reloadable: false,
   }),
   "mcp-resource": option({
@@ -91,3 +93,6 @@ export const mcpOptions = {
     inDatabase: false,
   }),
 } as const;
+
+/** The configuration with the options of this wing. */
+export type McpConfig = Config & OptionValues<typeof mcpOptions>;

@@ -1,8 +1,9 @@
 /** Options of live queries: the prefix of their paths, and the limits of streams. @module */
-import { integer } from "../codecs.ts";
-import { size, time } from "../units.ts";
-import { option } from "./option.ts";
-import { endpointPath } from "./shared_codecs.ts";
+import type { Config, OptionValues } from "../../state/config/options.ts";
+import { integer } from "../../state/config/codecs.ts";
+import { size, time } from "../../state/config/units.ts";
+import { option } from "../../state/config/options/option.ts";
+import { endpointPath } from "../../state/config/options/shared_codecs.ts";
 
 export const liveOptions = {
   "live-interval": option({
@@ -16,6 +17,7 @@ export const liveOptions = {
     default: 2 ** 27,
     doc: "Most bytes of the rows and the logs of all live queries.",
     example: '"256m"',
+    isShared: true,
   }),
   "live-max-rows": option({
     codec: integer({ min: 1, max: 1_000_000 }),
@@ -28,12 +30,14 @@ export const liveOptions = {
     default: 10_000,
     doc: "Most streams and waiting polls of live queries; one client has at most a tenth of them.",
     example: "2000",
+    isShared: true,
   }),
   "live-path": option({
     codec: endpointPath("/live"),
     default: null,
     doc: "Prefix of live queries; see [Keep a result up to date](../how-to/live.md).",
     example: '"/live"',
+    endpoint: { paths: "below" },
     reloadable: false,
   }),
   "live-recheck": option({
@@ -43,3 +47,6 @@ export const liveOptions = {
     example: '"30s"',
   }),
 } as const;
+
+/** The configuration with the options of this wing. */
+export type LiveConfig = Config & OptionValues<typeof liveOptions>;

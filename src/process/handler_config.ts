@@ -1,0 +1,24 @@
+/** The options that a handler shares with the configuration file. @module */
+import type { Config, OptionValues } from "../state/config/options.ts";
+import type { liveOptions } from "../wings/live/live_options.ts";
+import type { mcpOptions } from "../wings/mcp/mcp_options.ts";
+
+/** Options that only the process of svc uses. */
+type ProcessOption =
+  | `${"adminServer" | "log" | "metrics"}${string}`
+  | `server${"HeaderTimeout" | "Host" | "IdleTimeout" | "MaxConnections" | "Port" | "Reuseport"}`
+  | `server${"Unix" | "Workers"}${string}`
+  | "dbEmbeddedInit";
+
+/** Fields that the options of a handler lack, or that it describes itself. */
+type DescribedOption = "dbSchemas" | "dbUri" | "dialect" | "jwtSecret" | "wingOptions";
+
+/**
+ * Options of the configuration, named by their keys in camel case. The page *Options* of the documentation
+ * describes each with its default; the npm package has this as an interface with comments.
+ */
+export type HandlerConfig = Partial<
+  & Omit<Config, ProcessOption | DescribedOption>
+  & OptionValues<typeof mcpOptions>
+  & OptionValues<typeof liveOptions>
+>;

@@ -1,0 +1,48 @@
+/** Checks between options. @module */
+import { isEmbedded } from "../../database/open.ts";
+import { quote } from "./codecs.ts";
+import { type OptionRows, options } from "./options.ts";
+
+type OptionConflict = readonly [key: string, problem: string];
+
+/** Lists the problems of options that exclude each other, by the key of the one to change. */
+export function conflictsIn(
+  rows: OptionRows,
+  valueOf: (key: string) => unknown,
+): readonly OptionConflict[] {
+  const conflicts: OptionConflict[] = [];
+  const adminPort = valueOf("admin-server-port");
+  // Port 0 means any free port, so two may be 0.
+  if (adminPort && adminPort === valueOf("server-port")) {
+    const problem = "admin-server-port cannot be the same as server-port " +
+      `(expected another port than ${adminPort})`;
+    conflicts.push(["admin-server-port", problem]);
+  }
+  conflicts.push(...samePaths(rows, valueOf));
+  const uri = valueOf("db-uri");
+  if (typeof valueOf("db-replica-uri") === "string" && typeof uri === "string" && isEmbedded(uri)) {
+    const problem = "an embedded database has no standbys (expected no db-replica-uri)";
+    conflicts.push(["db-replica-uri", problem]);
+  }
+  return conflicts;
+}
+
+/** Compares each endpoint with those of the core and of single paths, of which it is the one to change. */
+function samePaths(rows: OptionRows, valueOf: (key: string) => unknown): readonly OptionConflict[] {
+  const rank = ([key, { endpoint }]: OptionRows[number]) =>
+    Object.hasOwn(options, key) ? 0 : endpoint?.paths === "one" ? 1 : 2;
+  const endpoints = rows.filter(([key, { endpoint }]) =>
+    endpoint && typeof valueOf(key) === "string"
+  )
+    .toSorted((one, other) => rank(one) - rank(other));
+  return endpoints.flatMap(([key, { endpoint }], index) =>
+    endpoints.slice(0, index).flatMap(([other]): OptionConflict[] => {
+      const [value, path] = [String(valueOf(key)), String(valueOf(other))];
+      const isBelow = endpoint?.paths === "below" && path.startsWith(`${value}/`);
+      if (value !== path && !isBelow) return [];
+      const problem = `${key} cannot be ${isBelow ? "above" : "the same as"} ${other} ` +
+        `(expected another path than ${quote(value)})`;
+      return [[key, problem]];
+    })
+  );
+}
