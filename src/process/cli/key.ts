@@ -8,6 +8,7 @@ import { isOpaque, sha256Of } from "../../state/auth/api_keys.ts";
 import { apiKeyList } from "../../state/config/api_keys.ts";
 import type { CodecContext } from "../../state/config/codecs.ts";
 import { configReader } from "../../state/config/config_files.ts";
+import { wingOptions } from "../wings.ts";
 
 export const keyCommand: Command = {
   name: "key",
@@ -26,7 +27,7 @@ const keyBytes = 32;
 
 async function key({ config: args, flags }: CommandCall): Promise<number> {
   const entry = entryOf(flags);
-  const listed = args.file === null ? null : configReader(args).config.apiKeys;
+  const listed = args.file === null ? null : configReader(args, { wingOptions }).config.apiKeys;
   if (listed?.some(({ name }) => name === entry.name)) {
     throw new Error(`api-keys has a key with the name ${entry.name}`);
   }
