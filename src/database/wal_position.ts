@@ -80,7 +80,7 @@ export function recordEnd(
   return lsn % block === pageHeaderBytes ? lsn - pageHeaderBytes : lsn;
 }
 
-/** Returns a number of bytes. A position is below the size of an unreadable text. */
+/** Returns a number of bytes. An unreadable text has a size that is greater than any position. */
 function sizeOf(text: string | null): bigint {
   return text !== null && /^[1-9]\d*$/.test(text) ? BigInt(text) : 1n << 64n;
 }

@@ -9,7 +9,7 @@ import { renderValue, type ValueSource } from "./value.ts";
 export interface RowReader {
   readonly field: (field: PlannedField) => Sql;
   readonly value: (value: PlannedValue) => Sql;
-  /** The source of parts of values, for aggregates that the node around applies. */
+  /** The source of values, if the parent node applies the aggregates. */
   readonly source: ValueSource;
   readonly parent: ParentRow;
 }

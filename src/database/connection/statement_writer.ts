@@ -150,8 +150,9 @@ export class StatementWriter {
 
   /**
    * Returns the name of a prepared statement. A function of an earlier transaction may have
-   * deallocated all. A transaction that finds this out after user-defined code cannot be sent
-   * again, so a statement there must not be older than those that the server has executed before.
+   * deallocated all statements. svc can repeat a transaction only if PostgreSQL reports that before
+   * user-defined code runs. After such code, a statement must therefore not be older than the
+   * statements before it.
    */
   #known(context: string | null, text: string, place: WritePlace): string | undefined {
     const known = this.#prepared.use(context, text);

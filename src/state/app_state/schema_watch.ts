@@ -29,7 +29,7 @@ interface SchemaWatchOptions {
   readonly schedule: Schedule;
 }
 
-/** State of the schema before a load, with which looks compare. */
+/** State of the schema before a load. Each poll compares the current state with it. */
 interface Baseline {
   readonly counters: string;
   readonly fingerprint: string;

@@ -24,7 +24,7 @@ export interface LiveQuery {
 export interface LiveRows {
   readonly lines: readonly string[];
   readonly snapshot: PgSnapshot;
-  /** Time in PostgreSQL, without that in the queue. */
+  /** Time in PostgreSQL, without the time in the queue. */
   readonly ms: number;
   /** Output names of the primary key's columns; empty if the rows lack one. */
   readonly keyColumns: readonly string[];

@@ -27,7 +27,7 @@ export interface GroupScope {
   readonly fields: readonly FieldItem[];
   /** Columns that `*` does not include. */
   readonly leftOut: readonly LeftOutColumn[];
-  /** Conditions on the rows that a named aggregate takes. */
+  /** Conditions on the rows that the aggregate of this key reads. */
   readonly filterOf: (key: string) => readonly Condition[];
   readonly isGrouped: boolean;
   /** True if keys of items come before the names of columns. */

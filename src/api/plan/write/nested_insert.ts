@@ -59,7 +59,7 @@ export function planNestedInsert(
 interface ItemsPlace extends Pick<InsertLevel, "path" | "key" | "around" | "shape" | "relation"> {
   readonly items: readonly ColumnItem[];
   readonly filled: readonly ColumnPair[];
-  /** Values of the body at the level; null unless the level or one below it has `*`. */
+  /** Values of the body at the level; null unless the level, or a level below it, has `*`. */
   readonly values: readonly unknown[] | null;
   readonly conflict: (written: readonly string[]) => Conflict | null;
 }

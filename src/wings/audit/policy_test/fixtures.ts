@@ -69,7 +69,7 @@ export async function withFixtures<Result>(
   }
 }
 
-/** Most files that include the next one; a file that includes itself has no end. */
+/** Maximum depth of includes, since a file may include itself. */
 const maxDepth = 10;
 
 /** Divides a script at its statements `\i FILE`. Empty lines keep the line numbers. */

@@ -98,7 +98,8 @@ function closeMenus({ target }: Event): void {
   }
 }
 
-/** Searches by a shortcut. Escape closes the menu with the focus, which its button gets. */
+/** Searches by a shortcut. Escape closes the menu that has the focus, and moves the focus to its
+ * button. */
 function onKey(event: KeyboardEvent): void {
   const target = event.target instanceof Element ? event.target : null;
   if (event.key === "Escape") {
