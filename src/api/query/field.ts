@@ -23,7 +23,7 @@ export function renderField(field: PlannedField, qualifier: Sql): Sql {
   return renderPath(toJsonb ? sql`pg_catalog.to_jsonb(${value})` : value, path);
 }
 
-/** Renders the name of a column of written rows, which may be that of `merge_action()`. */
+/** Renders the name of a column of written rows, which may be the name of `merge_action()`. */
 export function columnName(name: string): Sql {
   return name === mergeActionColumn ? ownName("merge_action") : ident(name);
 }

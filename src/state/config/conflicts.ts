@@ -27,7 +27,8 @@ export function conflictsIn(
   return conflicts;
 }
 
-/** Compares each endpoint with those of the core and of single paths, of which it is the one to change. */
+/** Compares each endpoint with the endpoints of the core and with single paths. In a conflict, it
+ * is the one to change. */
 function samePaths(rows: OptionRows, valueOf: (key: string) => unknown): readonly OptionConflict[] {
   const rank = ([key, { endpoint }]: OptionRows[number]) =>
     Object.hasOwn(options, key) ? 0 : endpoint?.paths === "one" ? 1 : 2;

@@ -49,7 +49,7 @@ export interface ConfigSources {
   readonly defaults?: Partial<Config>;
   /** Returns why the file must not set an option; null if it may. Default: it may set all. */
   readonly refuse?: (row: Row) => string | null;
-  /** Options beside those of the core. Default: none. */
+  /** Options in addition to the options of the core. Default: none. */
   readonly wingOptions?: OptionTable;
 }
 

@@ -43,7 +43,7 @@ export type OptionKey = keyof typeof options;
 /** Options without their types, in alphabetical order. */
 export type OptionRows = readonly (readonly [key: string, option: Option<unknown>])[];
 
-/** Returns the options of the core and those of wings. */
+/** Returns the options of the core and of wings. */
 export function rowsOf({ wingOptions }: Pick<Config, "wingOptions">): OptionRows {
   return Object.entries<Option<unknown>>({ ...options, ...wingOptions })
     .toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -45,7 +45,7 @@ export interface Option<T, D = Fallback<T>> {
 
 /** A path that an option adds to the API. */
 export interface Endpoint {
-  /** `below`: the option is a prefix, and the paths below it are those of relations. */
+  /** `below`: the option is a prefix, and the paths below it end with relations. */
   readonly paths: "one" | "below";
   /** Requests a minute that a token may send, if no policy of `rate-limits` is for the path. Default: any number. */
   readonly requestsPerMinute?: number;
