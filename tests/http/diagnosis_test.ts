@@ -367,6 +367,21 @@ const rows: readonly FindingRow[] = [
     mend: "alter role {anon} login;",
   },
   {
+    label: "owner of a SECURITY DEFINER function may not log in on workers",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
+      "create role {anon}_owner nologin; create table public.kept (id int); " +
+      "insert into pg_dist_partition values ('public.kept', 'h'); " +
+      "create function api.count_kept() returns bigint language sql volatile security definer " +
+      "set search_path = public, pg_temp as 'select count(*) from kept'; " +
+      "create function api.other() returns int language sql volatile security definer " +
+      "set search_path = public, pg_temp as 'select 1'; " +
+      "alter function api.count_kept owner to {anon}_owner; " +
+      "alter function api.other owner to {anon}_owner",
+    finding: "error citus-login {anon}_owner: {anon}_owner may not log in, but Citus connects to " +
+      "workers as this role for api.count_kept()",
+    mend: "alter role {anon}_owner login;",
+  },
+  {
     label: "function over a distributed table is inlined",
     sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
       "insert into pg_dist_partition values ('api.film', 'h'); " +

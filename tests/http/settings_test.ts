@@ -24,6 +24,17 @@ suite.rows("settings of the role", [
   [setting("log_min_duration_sample"), { as: "settings_boss" }, 200, "8s"],
 ]);
 
+suite.rows(
+  "a SECURITY DEFINER function has the rights of its owner, and the claims of the caller",
+  [
+    ["GET /rpc/rights_of_owner", { as: { role: "settings_clerk", sub: "x" } }, 200, {
+      isOwner: true,
+      role: "settings_clerk",
+      sub: "x",
+    }],
+  ],
+);
+
 suite.rows("isolation of the role, and of the function before it", [
   [setting("transaction_isolation"), { as: "settings_clerk" }, 200, "repeatable read"],
   [setting("transaction_isolation"), { as: "settings_boss" }, 200, "read committed"],

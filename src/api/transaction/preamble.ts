@@ -207,16 +207,16 @@ export function preRequestStatement(
 
 /**
  * Returns the statement of the settings between commands that repeat some of them where Citus distributes tables:
- * the search path, the role, the time zone, and what policies read. Policies are evaluated on its workers, and it
- * forwards the command `SET LOCAL` in a block to them, but never `set_config()`.
+ * the search path, the time zone, and the settings that policies read. Policies are evaluated on its workers, and
+ * it forwards the command `SET LOCAL` in a block to them, but never `set_config()`. The role is not repeated: Citus
+ * connects to workers as the current user, which is the owner in a SECURITY DEFINER function.
  */
 export function withCommands(
   all: Statement,
   settings: TransactionSettings,
 ): readonly Statement[] {
-  const { searchPath, role, requestId, batchPosition, timezone, overrides } = settings;
+  const { searchPath, requestId, batchPosition, timezone, overrides } = settings;
   const values: readonly (readonly [name: string, value: string | null])[] = [
-    ["role", role],
     ...requestSettings(settings),
     ["request.id", requestId],
     ["request.batch", batchPosition],

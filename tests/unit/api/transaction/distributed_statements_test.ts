@@ -220,7 +220,7 @@ Deno.test("buildScript() uses a block and SET if the settings are forwarded", ()
   deepStrictEqual(scriptOf(true), ["block", [
     ...Array<string>(2).fill("set local"),
     "select where",
-    ...Array<string>(6).fill("set local"),
+    ...Array<string>(5).fill("set local"),
     "main",
   ]]);
 });

@@ -153,7 +153,6 @@ const before = [
   "set local citus.propagate_set_commands = 'local'",
   'set local search_path to "api", "we""ird", pg_temp',
 ];
-const role = `set local "role" = E'web_anon'`;
 const request = [
   `set local "request"."jwt"."claims" = E'{"role":"web_anon"}'`,
   `set local "request"."method" = E'GET'`,
@@ -167,18 +166,13 @@ const rows: readonly (readonly [
   settings: Partial<TransactionSettings>,
   texts: readonly string[],
 ])[] = [
-  ["what every request has", {}, [...before, role, ...request]],
-  ["a role with quotes", { role: `o'"\\` }, [
-    ...before,
-    `set local "role" = E'o\\U00000027"\\U0000005c'`,
-    ...request,
-  ]],
+  ["what every request has", {}, [...before, ...request]],
+  ["no role, as Citus connects as the current user", { role: `o'"\\` }, [...before, ...request]],
   [
     "the identifiers of a request",
     { requestId: "r'1", applicationName: "a", batchPosition: "0/2" },
     [
       ...before,
-      role,
       ...request,
       `set local "request"."id" = E'r\\U000000271'`,
       `set local "request"."batch" = E'0/2'`,
@@ -186,7 +180,6 @@ const rows: readonly (readonly [
   ],
   ["the time zone", { timezone: "Asia/Tokyo" }, [
     ...before,
-    role,
     ...request,
     `set local "timezone" = E'Asia/Tokyo'`,
   ]],
@@ -195,7 +188,7 @@ const rows: readonly (readonly [
     roleSettings: [["pgaudit.log", "all"], ["lock_timeout", "5s"]],
     overrides: [["work_mem", "1MB"], ["app.settings.x", "y"]],
     timeoutMs: 1000,
-  }, [...before, role, ...request, `set local "app"."settings"."x" = E'y'`]],
+  }, [...before, ...request, `set local "app"."settings"."x" = E'y'`]],
 ];
 
 for (const [name, settings, texts] of rows) {

@@ -5,6 +5,14 @@ import { functionName, functionPath } from "./inputs.ts";
 const distributed = `(select c.oid, c.relname, c.name
     from relations c join pg_catalog.pg_dist_partition p on p.logicalrelid = c.oid)`;
 
+/** Whether the text or the parsed body of the function `p` names the relation `d`. */
+const isNamed = `(p.prosrc ~ ('(^|[^A-Za-z0-9_])'
+        || regexp_replace(d.relname, '([^A-Za-z0-9_])', '\\\\\\1', 'g') || '($|[^A-Za-z0-9_])')
+      or exists (
+        select from pg_depend u where u.classid = 'pg_proc'::regclass and u.objid = p.oid
+          and u.refclassid = 'pg_class'::regclass and u.refobjid = d.oid
+      ))`;
+
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const distributedChecks: readonly string[] = [
   `select 'citus-settings', false, d.name, '{}', '{}', '{}'
@@ -20,18 +28,26 @@ export const distributedChecks: readonly string[] = [
   where p.reads or p.inserts or p.updates or p.deletes
   group by p.role, p.anonymous`,
 
+  // Citus connects as the current user, which is the owner in such a function.
+  `select 'citus-login', false, quote_ident(r.rolname), '{}', array_agg(distinct ${functionName}),
+    array[format('alter role %I login;', r.rolname)]
+  from pg_proc p
+    join schemas s on s.oid = p.pronamespace
+    join pg_roles r on r.oid = p.proowner and not r.rolcanlogin
+    join (
+      select c.oid, c.relname from pg_class c
+        join pg_catalog.pg_dist_partition o on o.logicalrelid = c.oid
+    ) d on ${isNamed}
+  where p.prosecdef and r.oid not in (select role_oid from privileges)
+  group by r.rolname`,
+
   // The conditions of \`inline_set_returning_function()\`. A setting of the function keeps it whole.
   `select 'citus-inlined', false, ${functionName}, '{}', array_agg(distinct d.name),
     array[format('alter function %s set search_path = %s;', ${functionName}, ${functionPath})]
   from pg_proc p
     join schemas s on s.oid = p.pronamespace
     join pg_language l on l.oid = p.prolang and l.lanname = 'sql'
-    join ${distributed} d on p.prosrc ~ ('(^|[^A-Za-z0-9_])'
-        || regexp_replace(d.relname, '([^A-Za-z0-9_])', '\\\\\\1', 'g') || '($|[^A-Za-z0-9_])')
-      or exists (
-        select from pg_depend u where u.classid = 'pg_proc'::regclass and u.objid = p.oid
-          and u.refclassid = 'pg_class'::regclass and u.refobjid = d.oid
-      )
+    join ${distributed} d on ${isNamed}
   where p.proretset and p.prokind = 'f' and p.provolatile <> 'v' and not p.proisstrict
     and not p.prosecdef and p.proconfig is null
   group by p.oid, s.name, s.nspname, p.proname`,
