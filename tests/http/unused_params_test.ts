@@ -139,11 +139,6 @@ const ignored: readonly (readonly [line: string, error: ErrorBody, pgrstStatus: 
   ["GET /place?limit=1e2&id=eq.1", unused("limit", "is no integer"), 200],
   ["GET /place?offset=-1x&id=eq.1", unused("offset", "is no integer"), 200],
   ["GET /words?limit=eq.l", unused("limit", "is a filter"), 200],
-  ["GET /place?id", unused("id", "has no value"), 200],
-  ["GET /place?id=eq.1&select", unused("select", "has no value"), 200],
-  ["GET /place?id=eq.1&limit=1&limit=2", unused("limit", "occurs twice"), 200],
-  ["GET /place?id=eq.1&order=id&order=name", unused("order", "occurs twice"), 200],
-  ["GET /place?id=eq.1&select=id&select=name", unused("select", "occurs twice"), 200],
   [
     "GET /place?select=id,visit(id)&visit.limit=all&id=eq.1",
     unused("visit.limit", "is no integer"),

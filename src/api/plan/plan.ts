@@ -3,6 +3,7 @@ import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { TargetNameUse } from "../../base/errors/target_name_warning.ts";
 import type { ApiRequest } from "../request/api_request.ts";
+import { maxAffectedPrefix } from "../request/preferences.ts";
 import { noBytes, type Payload } from "../request/body/body_decoder.ts";
 import type { PayloadFormat } from "../request/body/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../../state/schema_cache/schema_cache.ts";
@@ -289,9 +290,16 @@ function fitToFormat(read: ReadPlan, { format }: Representation): ReadPlan {
   return { ...read, root: { ...read.root, items } };
 }
 
-function checkPreferences({ preferences }: ApiRequest): void {
-  if (preferences.handling === "strict" && preferences.invalid.length > 0) {
-    throw errors.invalidPreferences(preferences.invalid);
+function checkPreferences({ action, preferences }: ApiRequest): void {
+  const { kind } = action;
+  const isBounded = kind === "update" || kind === "delete" ||
+    kind === "call" && action.method === "POST";
+  // Other requests do not apply `max-affected`, so that an unreadable number has no effect.
+  const invalid = isBounded
+    ? preferences.invalid
+    : preferences.invalid.filter((token) => !token.startsWith(maxAffectedPrefix));
+  if (preferences.handling === "strict" && invalid.length > 0) {
+    throw errors.invalidPreferences(invalid);
   }
 }
 

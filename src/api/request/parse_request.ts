@@ -104,9 +104,9 @@ function queryMode(action: Action): QueryMode {
 }
 
 /**
- * Throws `160` for an embed that is to restrict the rows of a write, and `196` for another
- * parameter that the request does not apply. If the dialect ignores such parameters, PATCH and
- * DELETE refuse only parameters that may be meant to restrict their rows.
+ * Throws `160` for an embed that is to restrict the rows of a write, and `196` for another parameter that a write
+ * does not apply, or an invalid `limit` of a read. Where the dialect ignores such parameters, only those
+ * of PATCH and DELETE that may be meant to restrict their rows are refused.
  */
 function checkApplied(
   request: ApiRequest,
@@ -116,10 +116,14 @@ function checkApplied(
   const isStrict = dialect.writeParameters === "applied";
   const isChange = action.kind === "update" || action.kind === "delete";
   const isWrite = isChange || action.kind === "insert" || action.kind === "put";
+  const isCall = action.kind === "call" && action.method === "POST";
   if (isChange || isStrict && isWrite) checkEmbeds(request);
-  const refused = query.unused.find(({ name, why }) =>
-    isStrict || isChange && (why === "is a filter" || why === "has no value" || /[<>]/.test(name))
-  );
+  const refused = query.unused.find(({ name, why }) => {
+    const isFilter = why === "is a filter" || /[<>]/.test(name);
+    return isStrict
+      ? isWrite || isCall || isFilter || why === "is no integer"
+      : isChange && (isFilter || why === "has no value");
+  });
   if (refused !== undefined) throw errors.unusedParameter(refused);
   const isPlainInsert = action.kind === "insert" && preferences.resolution === null;
   if (isStrict && isPlainInsert && query.onConflict !== null) {

@@ -32,7 +32,7 @@ export function preferenceName(name: string): string {
 }
 
 const timezonePrefix = "timezone=";
-const maxAffectedPrefix = "max-affected=";
+export const maxAffectedPrefix = "max-affected=";
 
 export const nothingPreferred: Preferences = {
   resolution: null,

@@ -88,10 +88,10 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
 
 /** Returns the function that finds revoked tokens and keys after a change of their lists. */
 function revocationReader(
-  { revocations, now }: HandlerState,
+  { revocations, now, snapshot }: HandlerState,
   context: () => Context,
 ): GroupsOptions["revoked"] {
-  let [knownIndex, knownKeys]: readonly unknown[] = [null, context().snapshot.auth.apiKeys];
+  let [knownIndex, knownKeys]: readonly unknown[] = [null, snapshot.auth.apiKeys];
   return () => {
     const { anonymous, snapshot: { config, auth: { apiKeys } } } = context();
     const index = config.jwtRevocations === null ? null : revocations.current();
