@@ -8,7 +8,8 @@ import { dialects } from "../../base/dialect.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import { MetricRegistry } from "../../base/observe/metric_registry.ts";
-import { type Schedule, schedule, turn } from "../../base/lib/timers.ts";
+import { type Clock, systemClock } from "../../base/lib/clock.ts";
+import { schedule, turn } from "../../base/lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { readPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -42,8 +43,8 @@ interface FollowingOptions extends Omit<AppStateBaseOptions, "requestMetrics"> {
   readonly onFatal: () => void;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
   readonly fetch?: Fetch;
-  /** Schedules questions to the database. Default: by timers. */
-  readonly schedule?: Schedule;
+  /** The clock of questions to the database. Default: that of the system. */
+  readonly clock?: Pick<Clock, "now" | "schedule">;
 }
 
 /** Milliseconds between two reports of missing names, of which a client can cause any number. */
@@ -74,8 +75,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
       onSilent: () => this.database.suspect?.(),
       onAnswer: () => {},
       observe: () => {},
-      now: () => performance.now(),
-      schedule: options.schedule ?? schedule,
+      ...options.clock ?? systemClock,
     });
     this.revocations = { current: () => this.#currentRevocations() };
   }

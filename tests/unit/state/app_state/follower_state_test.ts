@@ -76,7 +76,7 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
       call(url);
       return Promise.reject(new Error("no network"));
     },
-    schedule: clock.schedule,
+    clock,
   }, structuredClone(stateChange(null, sent)));
   const publish = async () => {
     const change = stateChange(sent, parts);
@@ -88,7 +88,7 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
   return { parts, service, publish, calls, clock };
 }
 
-Deno.test("FollowingService begins with the whole state and its share of the limits", async () => {
+Deno.test("FollowerState begins with the whole state and its share of the limits", async () => {
   const { service, parts } = await following();
   const { config, cache, roles, serverVersion, cacheError } = service.snapshot;
   deepStrictEqual(config, { ...parts.config, dbPool: 3 });
@@ -96,7 +96,7 @@ Deno.test("FollowingService begins with the whole state and its share of the lim
   deepStrictEqual([roles, serverVersion, cacheError], [noRoleSettings, "PostgreSQL 18.1", null]);
 });
 
-Deno.test("FollowingService suspects its own connections if one does not answer", async () => {
+Deno.test("FollowerState suspects its own connections if one does not answer", async () => {
   const { service, calls, clock } = await following();
   await clock.pass(1999);
   deepStrictEqual(calls, []);
@@ -113,7 +113,7 @@ Deno.test("stateChange() has only parts that were replaced", async () => {
   deepStrictEqual(await publish(), { roles: noRoleSettings });
 });
 
-Deno.test("FollowingService applies a configuration and a schema of one load at once", async () => {
+Deno.test("FollowerState applies a configuration and a schema of one load at once", async () => {
   const { service, publish, parts, calls } = await following();
   const before = service.snapshot;
   parts.config = configOf({ SVC_DB_MAX_ROWS: "5" });
@@ -127,7 +127,7 @@ Deno.test("FollowingService applies a configuration and a schema of one load at 
   deepStrictEqual(calls, ["configure", "flush"]);
 });
 
-Deno.test("FollowingService fetches the keys of issuers itself, without a report", async () => {
+Deno.test("FollowerState fetches the keys of issuers itself, without a report", async () => {
   const { service, publish, parts, calls } = await following();
   parts.config = configOf({ SVC_JWT_JWKS_URL: "https://id.test/keys" });
   await publish();
@@ -135,7 +135,7 @@ Deno.test("FollowingService fetches the keys of issuers itself, without a report
   await service.close();
 });
 
-Deno.test("FollowingService applies changes in their order", async () => {
+Deno.test("FollowerState applies changes in their order", async () => {
   const { service, publish, parts } = await following();
   parts.config = configOf({ SVC_DB_MAX_ROWS: "1", SVC_JWT_SECRET: "y".repeat(32) });
   const first = publish();
@@ -144,7 +144,7 @@ Deno.test("FollowingService applies changes in their order", async () => {
   strictEqual(service.snapshot.config.dbMaxRows, 2);
 });
 
-Deno.test("FollowingService passes on what requests notice", async () => {
+Deno.test("FollowerState passes on what requests notice", async () => {
   const { service, calls } = await following();
   service.handleFailure(errors.connectionLost("gone"));
   strictEqual(service.reloadIfStale(errors.internal("other")), null);
@@ -155,13 +155,13 @@ Deno.test("FollowingService passes on what requests notice", async () => {
   deepStrictEqual(calls, ["recover", "missName"]);
 });
 
-Deno.test("FollowingService ends the process when the database cannot be recovered", async () => {
+Deno.test("FollowerState ends the process when the database cannot be recovered", async () => {
   const { service, calls } = await following({ SVC_DB_POOL_AUTOMATIC_RECOVERY: "false" });
   service.handleFailure(errors.connectionLost("gone"));
   deepStrictEqual(calls, ["recovery-disabled", "fatal"]);
 });
 
-Deno.test("FollowingService refuses tokens until it has a list of revocations, then follows it", async () => {
+Deno.test("FollowerState refuses tokens until it has a list of revocations, then follows it", async () => {
   const { service, publish, parts } = await following({ SVC_JWT_REVOCATIONS: "private.revoked" });
   throws(
     () => service.revocations.current(),
