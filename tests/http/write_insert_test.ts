@@ -131,11 +131,11 @@ suite.rows("defaults", [
       201 [{"base":2,"twice":4}]
     POST /always with {"id":1}
       400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity
-        + column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.
+        + column defined as GENERATED ALWAYS. | Leave generated columns out of the body and of 'columns'
   `,
   ...answers({ headers: { Prefer: "missing=default, return=representation" } })`
     POST /always?columns=id,base with [{"base":1}]
-      400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.
+      400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Leave generated columns out of the body and of 'columns'
     POST /defaults?columns=own
       with 5
       400 22023 | cannot extract elements from a scalar

@@ -12,6 +12,7 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   "135 503": ["tooManyRequests", "spoolFull"],
   "301 401": [
     "invalidToken",
+    "unknownApiKey",
     "invalidClaims",
     "issuerNotAccepted",
     "issuerRuleViolated",
