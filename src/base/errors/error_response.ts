@@ -80,7 +80,9 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
  * other servers. */
 function shownFields(error: ServiceError, { dialect }: ErrorResponseOptions): ErrorFields {
   const fields = worded(error, dialect);
-  const isHidden = fields.describesServer === true && dialect.serverDetails === "logged";
+  const { describesServer } = fields;
+  const isHidden = describesServer === "node" ||
+    describesServer === true && dialect.serverDetails === "logged";
   if (!isHidden) return fields;
   const hidden = { ...fields, details: null };
   return fields.own ? hidden : { ...hidden, message: "connection exception", hint: null };

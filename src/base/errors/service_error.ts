@@ -61,8 +61,8 @@ export interface ErrorFields extends ErrorTexts {
   readonly inWords?: string;
   /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
   readonly advice?: string;
-  /** The details describe a database server: `svc` logs them only, `pgrst` sends them. */
-  readonly describesServer?: true;
+  /** The texts describe a database server: `svc` logs them only, `pgrst` sends them, but those of a node of Citus. */
+  readonly describesServer?: true | "node";
   /** The failure concerns standbys alone: the service need not reconnect to the primary. Default: false. */
   readonly concernsStandbys?: true;
   /** Key of a code and status that the dialect overrides. Default: code and status of the

@@ -62,6 +62,12 @@ const insufficientPrivilege = "42501";
 /** The class of connection exceptions, for example of `dblink` and of poolers. */
 const connectionException = "08";
 
+/** States of messages that can name a node of Citus, which has no state for them alone. */
+const nodeStates = /^(?:08|28|53|55|57|58|XX)/;
+
+/** A node in a text of Citus: `connection to the remote node web_anon@10.0.0.7:5432 failed`. */
+const nodePattern = /\b(?:connections?|essential|hosts?|nodes?|workers?)\b.*\S:[0-9]{1,5}\b/s;
+
 /** The states of closed connections: shutdowns, crashes, idle sessions. */
 const endOfConnection = /^57P0[1-5]$/;
 
@@ -91,6 +97,7 @@ function applies({ state, message }: StatusRule, failure: DatabaseFailure): bool
  *   does not close the connection.
  * - `PTnnn` sets the status nnn, and the message as reason phrase. An invalid nnn sets 500.
  * - A full-control state defines the response by the JSON of its message and detail.
+ * - A failure that names a node of Citus is 503. Its texts are for the log alone.
  * - Any other failure is forwarded with the status of {@linkcode statusOf}. Every 401 has a
  *   `WWW-Authenticate` header.
  */
@@ -108,7 +115,8 @@ export function databaseFailureToError(
         : `FATAL:  ${failure.message}`,
     );
   }
-  const status = statusOf(failure, context);
+  const isOfNode = namesNode(failure);
+  const status = isOfNode ? 503 : statusOf(failure, context);
   return new ServiceError({
     code: failure.sqlstate,
     own: false,
@@ -117,10 +125,19 @@ export function databaseFailureToError(
     details: failure.detail && shortened(failure.detail),
     hint: hintOf(failure, context.dialect),
     ...(failure.subject === undefined ? {} : { subject: failure.subject }),
-    ...(failure.sqlstate.startsWith(connectionException) ? { describesServer: true } : {}),
+    ...(isOfNode
+      ? { describesServer: "node" }
+      : failure.sqlstate.startsWith(connectionException)
+      ? { describesServer: true }
+      : {}),
     ...(status === 401 ? { headers: bearerChallenge } : {}),
     ...(failure.sqlstate === `PT${status}` ? { statusText: reasonPhrase(failure.message) } : {}),
   });
+}
+
+function namesNode({ sqlstate, message, detail, hint, subject }: DatabaseFailure): boolean {
+  return nodeStates.test(sqlstate) && !isRaised(subject) &&
+    [message, detail, hint].some((text) => text !== null && nodePattern.test(text));
 }
 
 function hintOf(

@@ -143,6 +143,53 @@ for (const [label, error, sentIn] of serverErrors) {
   }
 }
 
+/** Failures that name a node of Citus. Others keep status and texts. */
+const nodeFailures: readonly (readonly [sqlstate: string, message: string, isHidden: boolean])[] = [
+  ["XX000", "failure on connection marked as essential: 127.0.0.1:57602", true],
+  ["08006", "connection to the remote node web_anon@worker-1:5432 failed", true],
+  [
+    "08006",
+    "connection to the remote node a@fe80::1:5432 failed with the following error: x\ny",
+    true,
+  ],
+  ["XX000", "failed to execute command on worker node 10.0.0.7:9701", true],
+  ["57014", "canceling statement, connection to worker db.internal:5432 lost", true],
+  ["55000", "node db.internal:5432 is not active", true],
+  ["XX000", "cache lookup failed for relation 16384", false],
+  ["22P02", 'invalid input syntax for type integer: "node a:80"', false],
+  ["P0001", "no node at a:80", false],
+];
+
+for (const [sqlstate, message, isHidden] of nodeFailures) {
+  for (const dialect of [svcDialect, pgrstDialect]) {
+    Deno.test(`errorResponse in ${dialect.name} ${isHidden ? "hides" : "sends"} ${sqlstate} ${message}`, () => {
+      const failure = { sqlstate, message, detail: null, hint: isHidden ? message : null };
+      const error = toServiceError(new DatabaseError(failure), anonymous);
+      const { status, text } = respond(error, { dialect });
+      strictEqual(status === 503, isHidden);
+      deepStrictEqual(JSON.parse(text!), {
+        code: sqlstate,
+        details: null,
+        hint: null,
+        message: isHidden ? "connection exception" : message,
+      });
+      strictEqual(error.fields.message, message);
+    });
+  }
+}
+
+Deno.test("an error that a function raises may name a node", () => {
+  const failure = {
+    sqlstate: "XX000",
+    message: "node a:80",
+    detail: null,
+    hint: null,
+    subject: { routine: "exec_stmt_raise" },
+  };
+  const error = toServiceError(new DatabaseError(failure), anonymous);
+  strictEqual(JSON.parse(respond(error).text!).message, "node a:80");
+});
+
 Deno.test("errorResponse sends Retry-After with every 503 and with no other status", () => {
   const rows: [ServiceError, retryAfter: number | null, expected: string | undefined][] = [
     [errors.noSchemaCache(), 8, "8"],
