@@ -40,7 +40,9 @@ export function patchAssignments(values: readonly PatchValue[], scope: PatchScop
 
 export function patchTests(tests: readonly PatchTest[], scope: PatchScope): Sql {
   const failed = join(
-    tests.map((test) => sql`when ${fails(test, scope)} then ${failure(test)} is null`),
+    tests.map((test) =>
+      sql`when ${fails(test, scope)} then ${failure(test, test.value, scope)} is null`
+    ),
     sql` `,
   );
   return sql`case ${failed} else true end`;
@@ -70,7 +72,7 @@ function renderValue(value: PatchValue, scope: PatchScope): Sql {
     case "checked": {
       const type = catalogueSql(column.type);
       const failed = value.tests.map((test) =>
-        sql`when ${fails(test, scope)} then ${failure(test)}::${type}`
+        sql`when ${fails(test, scope)} then ${failure(test, value.base, scope)}::${type}`
       );
       return sql`case ${join(failed, sql` `)} else ${renderValue(value.base, scope)} end`;
     }
@@ -115,8 +117,23 @@ function withoutNull(json: Sql, column: PatchedColumn): Sql {
   return column.type === "jsonb" ? value : converted(value, column);
 }
 
-function failure({ number }: { readonly number: number }): Sql {
-  return raise(param(`operation ${number}`));
+/**
+ * Renders the error of an operation on a value. It depends on the column where the value does: Citus evaluates
+ * what depends on no column before it knows which rows fail.
+ */
+function failure(
+  { number }: { readonly number: number },
+  value: PatchValue,
+  { table }: PatchScope,
+): Sql {
+  const detail = param(`operation ${number}`);
+  if (!readsColumn(value)) return raise(detail);
+  const column = sql`${table}.${ident(value.column.name)}`;
+  return raise(sql`${detail} || case when ${column} is null then '' else '' end`);
+}
+
+function readsColumn(value: PatchValue): boolean {
+  return "base" in value ? readsColumn(value.base) : value.kind === "current";
 }
 
 /** Returns the number of the operation that an error of PostgreSQL is about; null for other errors. */
@@ -137,7 +154,7 @@ function renderSteps(
   const first = sql`(select ${asJson(base, scope)} as doc offset 0)`;
   return steps.reduce(
     (before, step) =>
-      sql`(select ${stepResult(step, scope)} as doc from ${
+      sql`(select ${stepResult(step, base, scope)} as doc from ${
         stepSource(step, before)
       } as s offset 0)`,
     first,
@@ -156,10 +173,10 @@ function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
 }
 
 /** Renders the value after a step, from the value `s.doc` before it. */
-function stepResult(step: PatchStep, scope: PatchScope): Sql {
+function stepResult(step: PatchStep, base: PatchValue, scope: PatchScope): Sql {
   const { operation, path } = step;
   const doc = sql`s.doc`;
-  const failed = sql`cast(${failure(operation)} as pg_catalog.jsonb)`;
+  const failed = sql`cast(${failure(operation, base, scope)} as pg_catalog.jsonb)`;
   const target = path.length === 0 ? doc : sql`(${doc} #> ${pathParam(path)})`;
   const exists = and([
     ...indexChecks(doc, path, path.length),
