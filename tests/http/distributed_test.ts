@@ -10,6 +10,7 @@ import { buffered, buildRequest } from "../support/handler/request.ts";
 
 /** Suites whose rows run here. */
 const files = [
+  "extension_relations_test.ts",
   "patch_documents_test.ts",
   "read_embed_test.ts",
   "read_select_test.ts",

@@ -23,6 +23,29 @@ domain_bases (oid, base, typmod, not_null) as materialized (
   where t.typtype <> 'd'
 )`;
 
+/**
+ * Condition: no extension made the relation `c`, or a role may use it by a grant that the extension did not make.
+ * PostGIS, pg_stat_statements and Citus grant their relations to PUBLIC, which names no role.
+ */
+export const isOfUsers = `(
+  c.oid not in (
+    select objid from pg_depend
+    where classid = 'pg_class'::regclass and refclassid = 'pg_extension'::regclass and deptype = 'e'
+  )
+  or exists (
+    select from (
+      select c.relacl as acl, 0 as part
+      union all
+      select attacl, attnum from pg_attribute where attrelid = c.oid and attacl is not null
+    ) grants cross join aclexplode(acl) g
+    where g.grantee not in (0, c.relowner) and not exists (
+        select from pg_init_privs i cross join aclexplode(i.initprivs) made
+        where i.classoid = 'pg_class'::regclass and i.objoid = c.oid and i.objsubid = part
+          and made.grantee = g.grantee
+      )
+  )
+)`;
+
 /** One column in a row of {@linkcode relationsQuery}. */
 export type ColumnRow = readonly [
   number: number,
@@ -90,7 +113,7 @@ relations as (
   select c.oid, c.relname, c.relkind, n.nspname
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.oid = any ($1::regnamespace[]) and c.relkind in ('r', 'p', 'v', 'm', 'f')
-    and not c.relispartition
+    and not c.relispartition and ${isOfUsers}
 ),
 columns as (
   select a.attrelid, a.attnum, a.attname, d.description,

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { isOfUsers } from "../../../../state/schema_cache/queries/relations.ts";
 
 /** A function that the configuration names. `schema` is null if the search path resolves the name. */
 export type FunctionInput = readonly [key: string, schema: string | null, name: string];
@@ -59,7 +60,7 @@ export const functionPath = `concat_ws(', ', s.name, (
  * - `roles`: the anonymous role and the roles that the login role may take. A superuser may take
  *   every role, so only roles that were granted to it count.
  * - `schemas`: the exposed schemas and the extra ones.
- * - `relations`: tables and views of the exposed schemas, without partitions.
+ * - `relations`: tables and views of the exposed schemas, without partitions and relations of extensions.
  * - `privileges`: one row for each role, except superusers, and each relation. `owns` means the
  *   rights of the owner, which other privileges do not add to.
  */
@@ -106,6 +107,7 @@ relations as materialized (
     format('%I.%I', s.nspname, c.relname) as name, s.nspowner, s.name as schema
   from pg_class c join schemas s on s.oid = c.relnamespace
   where s.exposed and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+    and ${isOfUsers}
 ),
 column_grants as (
   select distinct a.attrelid from pg_attribute a join relations c on c.oid = a.attrelid
