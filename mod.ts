@@ -40,12 +40,9 @@ import { liveWing } from "./src/wings/live/live_host.ts";
 import { liveOptions } from "./src/wings/live/live_options.ts";
 import { mcpOptions } from "./src/wings/mcp/mcp_options.ts";
 import { type ExtensibleHandler, mcpExtension } from "./src/wings/mcp/mcp_port.ts";
-import type {
-  FinishedRequest,
-  Observation,
-  ReportedError,
-  SchemaCacheCounts,
-} from "./src/base/observe/observation.ts";
+import type { FinishedRequest, Observation } from "./src/base/observe/observation.ts";
+import type { ReportedError } from "./src/base/observe/diagnostic_row.ts";
+import type { SchemaCacheCounts } from "./src/base/observe/diagnostics.ts";
 import { readSchemaCache, type SchemaCacheDump } from "./src/state/schema_cache/dump.ts";
 import type { SchemaCache } from "./src/state/schema_cache/schema_cache.ts";
 import {

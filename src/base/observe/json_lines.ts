@@ -1,6 +1,7 @@
 /** Formats events as lines of JSON, one object per line. @module */
 import type { CallWords } from "./call_words.ts";
-import { type Diagnostic, diagnostics, type FinishedRequest, linesOf } from "./observation.ts";
+import { diagnostics } from "./diagnostics.ts";
+import { type Diagnostic, type FinishedRequest, linesOf } from "./observation.ts";
 import { redact } from "./redact.ts";
 import type { LineFormat } from "./text_lines.ts";
 import { oneLine } from "../lib/printable.ts";

@@ -3,13 +3,8 @@
 import type { CallWords } from "./call_words.ts";
 import { jsonLines } from "./json_lines.ts";
 import type { LineSink } from "./line_sink.ts";
-import {
-  type Diagnostic,
-  diagnostics as rows,
-  isDiagnostic,
-  isLogged,
-  type Observation,
-} from "./observation.ts";
+import { diagnostics as rows } from "./diagnostics.ts";
+import { type Diagnostic, isDiagnostic, isLogged, type Observation } from "./observation.ts";
 import { type Schedule, schedule } from "../lib/timers.ts";
 import { textLines } from "./text_lines.ts";
 import type { LogLevel } from "../log_level.ts";

@@ -9,7 +9,8 @@ import {
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { isLoopbackHost } from "../../base/http/host.ts";
-import type { Observation, WorkerLimit } from "../../base/observe/observation.ts";
+import type { WorkerLimit } from "../../base/observe/diagnostics.ts";
+import type { Observation } from "../../base/observe/observation.ts";
 import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
 /** Returns the number. Reports if it is lower than the configured one. */

@@ -23,7 +23,8 @@ import { errorFacts } from "../../base/errors/error_response.ts";
 import { builtinModule } from "../../base/lib/builtin_modules.ts";
 import { collectGarbage } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
-import type { Observation, QueryTiming } from "../../base/observe/observation.ts";
+import type { QueryTiming } from "../../base/observe/diagnostics.ts";
+import type { Observation } from "../../base/observe/observation.ts";
 import {
   blockersQuery,
   buildSchemaCache,

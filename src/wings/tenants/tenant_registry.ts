@@ -5,7 +5,8 @@ import { ServiceError } from "../../base/errors/service_error.ts";
 import type { RequestInfo } from "../../api/handler/handler.ts";
 import { withTimeout } from "../../base/lib/time_limits.ts";
 import { nextBackoff, type Schedule } from "../../base/lib/timers.ts";
-import type { Observation, TenantEnd } from "../../base/observe/observation.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import type { TenantEnd } from "../../base/observe/diagnostics.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 
 /** A tenant that can serve requests. */

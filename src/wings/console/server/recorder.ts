@@ -2,11 +2,8 @@
 import process from "node:process";
 import { type Schedule, schedule, untilNextSecond } from "../../../base/lib/timers.ts";
 import type { Metrics } from "../../../base/observe/metrics.ts";
-import type {
-  FinishedRequest,
-  Observation,
-  SchemaCacheCounts,
-} from "../../../base/observe/observation.ts";
+import type { FinishedRequest, Observation } from "../../../base/observe/observation.ts";
+import type { SchemaCacheCounts } from "../../../base/observe/diagnostics.ts";
 import { redact } from "../../../base/observe/redact.ts";
 import type { AppState } from "../../../state/app_state/app_state.ts";
 import { type CountedRequests, type Gauges, LiveFigures, Ring } from "./live_figures.ts";

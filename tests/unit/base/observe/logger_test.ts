@@ -1,9 +1,6 @@
 import { strictEqual } from "node:assert/strict";
-import {
-  type Diagnostic,
-  diagnostics,
-  isLogged,
-} from "../../../../src/base/observe/observation.ts";
+import { diagnostics } from "../../../../src/base/observe/diagnostics.ts";
+import { type Diagnostic, isLogged } from "../../../../src/base/observe/observation.ts";
 import { redact } from "../../../../src/base/observe/redact.ts";
 import { textLines } from "../../../../src/base/observe/text_lines.ts";
 import { assertLinearTime } from "../../../support/timing/linear_time.ts";
