@@ -11,6 +11,10 @@ import {
 } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
+import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
+import { schemaCacheKey } from "../schema_cache/load.ts";
+import type { AppStateBase } from "./app_state_base.ts";
 import type { MetadataReader } from "./metadata_reader.ts";
 import { type ClientLimits, prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 
@@ -26,26 +30,31 @@ export interface LoadedConfig {
   readonly makeOptionError: (key: string, problem: string) => Error;
 }
 
-interface AppConfigurationOptions {
+interface AppConfigurationParts {
+  readonly state: AppStateBase;
   /** Reads the configuration's sources. */
   readonly source: () => ConfigSource;
-  /** The configuration that the service was started with. */
-  readonly initialConfig: Config;
   readonly metadata: MetadataReader;
   readonly remoteKeySets: RemoteKeySets;
-  /** The current state, which a read continues. */
-  readonly snapshot: () => Snapshot;
+  /** Called after a configuration was applied. */
+  readonly onApplied: (config: Config) => void;
 }
 
+/** Reads configurations and applies them to the state. */
 export class AppConfiguration {
-  readonly #options: AppConfigurationOptions;
+  readonly #parts: AppConfigurationParts;
+  readonly #state: AppStateBase;
+  /** The configuration that the service was started with. */
+  readonly #initialConfig: Config;
   /** Values in the database from which the current configuration was made. */
   #databaseValues: DatabaseValues = noValues;
   /** Number of reads. Of two concurrent reads the later one is applied. */
   #reads = 0;
 
-  constructor(options: AppConfigurationOptions) {
-    this.#options = options;
+  constructor(parts: AppConfigurationParts) {
+    this.#parts = parts;
+    this.#state = parts.state;
+    this.#initialConfig = parts.state.snapshot.config;
   }
 
   /**
@@ -53,17 +62,60 @@ export class AppConfiguration {
    * configuration is invalid or the server refuses the login.
    */
   async read(version: string | null = null): Promise<LoadedConfig> {
-    const { initialConfig, remoteKeySets, snapshot } = this.#options;
+    const { remoteKeySets } = this.#parts;
+    const initialConfig = this.#initialConfig;
     const read = ++this.#reads;
-    const source = this.#options.source();
+    const source = this.#parts.source();
     const { values, roles } = await this.#readDatabase(source, version);
     const current = source.configure(values);
     const config = keepStartupOptions(current, initialConfig);
-    const prepared = await prepareState(config, snapshot(), { source, values, remoteKeySets });
+    const inputs = { source, values, remoteKeySets };
+    const prepared = await prepareState(config, this.#state.snapshot, inputs);
     const unapplied = changedStartupOptions(current, initialConfig);
     const makeOptionError = (key: string, problem: string) =>
       source.makeOptionError(key, problem, values);
     return { read, values, state: { config, roles, ...prepared }, unapplied, makeOptionError };
+  }
+
+  /** Reads the configuration. Reports an invalid one and resolves with null. */
+  async tryRead(version: string | null = null): Promise<LoadedConfig | null> {
+    try {
+      return await this.read(version);
+    } catch (error) {
+      this.reportInvalid(error);
+      return null;
+    }
+  }
+
+  reportInvalid(error: unknown): void {
+    const message = errorMessage(error).replaceAll("\n", "; ");
+    const { failurePolicy, observe } = this.#state;
+    if (!failurePolicy.isEnding) observe({ kind: "config-reload-failed", message });
+  }
+
+  /** Whether a configuration needs another schema cache than the one that serves. */
+  needsLoad({ state: { config } }: LoadedConfig): boolean {
+    const { cache, config: current } = this.#state.snapshot;
+    return cache !== null && schemaCacheKey(config) !== schemaCacheKey(current);
+  }
+
+  /** Applies a configuration unless a later read has begun. */
+  apply(loaded: LoadedConfig): void {
+    if (!this.accepts(loaded)) return;
+    const { auth, config } = loaded.state;
+    this.#state.replace(loaded.state);
+    this.#parts.remoteKeySets.keep(remoteKeySetsOf(auth.issuers));
+    this.#state.observe({ kind: "config-reloaded" });
+    for (const key of loaded.unapplied) this.#state.observeFinding({ kind: "restart-needed", key });
+    this.warnOfOldRolePath();
+    this.#state.configureDatabase();
+    this.#parts.onApplied(config);
+  }
+
+  warnOfOldRolePath(): void {
+    const { dialect, observe, snapshot: { auth: { rolePath } } } = this.#state;
+    if (!rolePath.deprecated) return;
+    observe({ kind: "legacy-role-path", path: rolePath.text, guide: dialect.rolePathGuide });
   }
 
   /** Returns whether a configuration that was read is applied: false if a later read has begun. */
@@ -77,14 +129,17 @@ export class AppConfiguration {
     source: ConfigSource,
     version: string | null,
   ): Promise<Pick<LoadedConfig, "values"> & Pick<Snapshot, "roles">> {
-    const { initialConfig, metadata, snapshot } = this.#options;
+    const { metadata } = this.#parts;
     // The options of the query itself come from the previous values in the database.
-    const queryConfig = keepStartupOptions(source.configure(this.#databaseValues), initialConfig);
+    const queryConfig = keepStartupOptions(
+      source.configure(this.#databaseValues),
+      this.#initialConfig,
+    );
     if (!queryConfig.dbConfig) return { values: noValues, roles: noRoleSettings };
     return {
       // Values and settings of roles, such as a timeout, stay as they were if they cannot be read.
       values: await metadata.readConfig(queryConfig) ?? this.#databaseValues,
-      roles: await metadata.readRoles(version) ?? snapshot().roles,
+      roles: await metadata.readRoles(version) ?? this.#state.snapshot.roles,
     };
   }
 }

@@ -18,28 +18,14 @@ import {
   registerServiceMetrics,
 } from "../../base/observe/metrics.ts";
 import { MetricRegistry, type Sample } from "../../base/observe/metric_registry.ts";
-import type { Observation } from "../../base/observe/observation.ts";
+import { isLogged, type Observation } from "../../base/observe/observation.ts";
 import { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { TraceStage } from "../../base/observe/stopwatch.ts";
 import { version } from "../../base/version.ts";
 import { FailurePolicy } from "./failure_policy.ts";
-import type { AppStateOptions, SetSpanAttribute } from "./app_state_options.ts";
+import type { AppStateBaseOptions, SetSpanAttribute } from "./app_state_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Config } from "../config/options.ts";
-
-export type AppStateBaseOptions = Pick<
-  AppStateOptions,
-  | "activeSpan"
-  | "database"
-  | "isCounted"
-  | "isTimed"
-  | "now"
-  | "observe"
-  | "onFatal"
-  | "requestMetrics"
-  | "setSpanAttribute"
-  | "traceStage"
->;
 
 /** State, connections and reports of a service. */
 export abstract class AppStateBase {
@@ -55,7 +41,7 @@ export abstract class AppStateBase {
   /** Null if requests are not counted. */
   readonly requestMetrics: RequestMetrics | null;
   readonly isTimed: () => boolean;
-  protected readonly failurePolicy: FailurePolicy;
+  readonly failurePolicy: FailurePolicy;
   readonly #ending = new AbortController();
   readonly #eventLoop = new EventLoopDelay(schedule, () => performance.now());
   #snapshot: Snapshot;
@@ -81,9 +67,7 @@ export abstract class AppStateBase {
     this.failurePolicy = new FailurePolicy({
       dialect: this.dialect,
       observe: this.observe,
-      recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
-      retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
-      endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
+      config: () => this.#snapshot.config,
       onFatal: options.onFatal ?? null,
     });
     registerServiceMetrics(metricRegistry, () => this.metrics());
@@ -99,8 +83,14 @@ export abstract class AppStateBase {
   }
 
   /** Replaces parts of the state, for requests that begin from now on. */
-  protected replace(parts: Partial<Snapshot>): void {
+  replace(parts: Partial<Snapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...parts };
+  }
+
+  /** Reports a finding if the log level includes the dialect's severity of findings. */
+  observeFinding(finding: Observation): void {
+    const { logLevel } = this.#snapshot.config;
+    if (isLogged(this.dialect.findingSeverity, logLevel)) this.observe(finding);
   }
 
   /** Aborted when the service stops: ends streams that would not end by themselves. */
@@ -138,7 +128,7 @@ export abstract class AppStateBase {
    * Applies the configuration to the database. Turns tracing of the pool and of the JWT cache on at log
    * level `debug`, and off otherwise.
    */
-  protected configureDatabase(): void {
+  configureDatabase(): void {
     const { config, auth, usesBlocks } = this.#snapshot;
     this.database.configure({ ...databaseOptions(config), usesBlocks });
     const trace = config.logLevel === "debug" ? this.observe : null;
@@ -174,14 +164,12 @@ export function registerReplicaMetrics(
   const byReason = (pick: (all: ReturnType<typeof counts>) => ReadonlyMap<string, number>) => () =>
     Array.from(pick(counts()), ([reason, number]): Sample => [[reason], number]);
   const labels = ["host"];
-  const gauge = (name: string, help: string, read: () => readonly Sample[]) =>
-    registry.gauge({ name, help, labels }, read);
-  const isUp = ofStandbys(({ isServing }) => Number(isServing));
-  gauge("replica_up", "Whether a standby executes reads", isUp);
-  const lag = ofStandbys(({ lagSeconds }) => lagSeconds);
-  gauge("replica_lag_seconds", "Time that a standby lags behind the primary", lag);
-  const inFlight = ofStandbys((standby) => standby.inFlight);
-  gauge("replica_in_flight", "Reads in progress on a standby", inFlight);
+  const gauge = (name: string, help: string, value: Parameters<typeof ofStandbys>[0]) =>
+    registry.gauge({ name, help, labels }, ofStandbys(value));
+  gauge("replica_up", "Whether a standby executes reads", (standby) => Number(standby.isServing));
+  const lagHelp = "Time that a standby lags behind the primary";
+  gauge("replica_lag_seconds", lagHelp, (standby) => standby.lagSeconds);
+  gauge("replica_in_flight", "Reads in progress on a standby", (standby) => standby.inFlight);
   registry.observedCounter(
     { name: "replica_reads_total", help: "Reads that a standby has executed", labels },
     ofStandbys(({ reads }) => reads),

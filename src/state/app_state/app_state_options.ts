@@ -9,33 +9,17 @@ import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { TraceStage } from "../../base/observe/stopwatch.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
-export interface AppStateOptions {
-  /** Reads the configuration's sources. The messages of its errors are shown to operators. */
-  readonly source: () => ConfigSource;
+/** Options of each thread that serves. */
+export interface AppStateBaseOptions {
   readonly database: Database;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
-  /** Schema cache that serves requests until the first load. Default: null. */
-  readonly schemaCache?: SchemaCache | null;
-  /** Age in ms after which a request reloads the schema cache. Default: `Infinity`. */
-  readonly schemaCacheMaxAge?: number;
-  /**
-   * `shared`: all requests wait for one load, which is retried. `unshared`: each request waits for
-   * a separate load. Default: `shared`.
-   */
-  readonly loading?: "shared" | "unshared";
   /**
    * Ends the process. The service calls it once, after it has reported a fatal failure. Default: the
    * service continues.
    */
   readonly onFatal?: () => void;
-  /** Called after each change of `AppState.followed`. Default: nothing is called. */
-  readonly onFollowedChange?: () => void;
-  /** Number of other threads that follow this state. Default: 0. */
-  readonly followers?: number;
-  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
-  readonly fetch?: Fetch;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
   /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */
@@ -46,10 +30,30 @@ export interface AppStateOptions {
   readonly isCounted?: boolean;
   /** Counter of requests that several states share. Default: a separate counter, if `isCounted`. */
   readonly requestMetrics?: RequestMetrics;
-  /** The tenant that the service serves. Default: null. */
-  readonly tenant?: TenantRule | null;
   /** Returns whether requests are measured in the queue and in the database. Default: false. */
   readonly isTimed?: () => boolean;
+}
+
+export interface AppStateOptions extends AppStateBaseOptions {
+  /** Reads the configuration's sources. The messages of its errors are shown to operators. */
+  readonly source: () => ConfigSource;
+  /** Schema cache that serves requests until the first load. Default: null. */
+  readonly schemaCache?: SchemaCache | null;
+  /** Age in ms after which a request reloads the schema cache. Default: `Infinity`. */
+  readonly schemaCacheMaxAge?: number;
+  /**
+   * `shared`: all requests wait for one load, which is retried. `unshared`: each request waits for
+   * a separate load. Default: `shared`.
+   */
+  readonly loading?: "shared" | "unshared";
+  /** Called after each change of `AppState.followed`. Default: nothing is called. */
+  readonly onFollowedChange?: () => void;
+  /** Number of other threads that follow this state. Default: 0. */
+  readonly followers?: number;
+  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
+  readonly fetch?: Fetch;
+  /** The tenant that the service serves. Default: null. */
+  readonly tenant?: TenantRule | null;
   /** Exposes no functions that belong to extensions. Default: false. */
   readonly hidesExtensionFunctions?: boolean;
   /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */

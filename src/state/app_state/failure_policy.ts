@@ -6,6 +6,7 @@ import {
   isConnectionLost,
   isLoginRefused,
 } from "../../database/failure.ts";
+import type { Config } from "../config/options.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -15,12 +16,11 @@ import type { Observation } from "../../base/observe/observation.ts";
 interface FailurePolicyOptions {
   readonly dialect: Dialect;
   readonly observe: (event: Observation) => void;
-  /** Whether the service reconnects after it has lost a connection. */
-  readonly recovers: () => boolean;
-  /** Whether a refused login is tried again, since its password may change. */
-  readonly retriesLogin: () => boolean;
-  /** Whether the service ends where a pooler in transaction mode loses prepared statements. */
-  readonly endsAtPooler: () => boolean;
+  /** Returns the current configuration. */
+  readonly config: () => Pick<
+    Config,
+    "dbPasswordFile" | "dbPoolAutomaticRecovery" | "dbPreparedStatements"
+  >;
   /** Ends the process; null if the service does not own its process and never ends it. */
   readonly onFatal: (() => void) | null;
 }
@@ -39,17 +39,26 @@ export class FailurePolicy {
     return this.#isEnding;
   }
 
+  /** Whether the service reconnects after it has lost a connection. */
+  get #recovers(): boolean {
+    return this.#options.config().dbPoolAutomaticRecovery;
+  }
+
+  /** Whether the service ends where a pooler in transaction mode loses prepared statements. */
+  get #endsAtPooler(): boolean {
+    return this.#options.config().dbPreparedStatements !== "auto";
+  }
+
   /** Whether a failed attempt is followed by another one. */
   get willRetry(): boolean {
-    return !this.#isEnding && this.#options.recovers();
+    return !this.#isEnding && this.#recovers;
   }
 
   /** Returns whether a failure of the database ends the service. */
   isFatal(thrown: unknown): boolean {
-    const { onFatal, recovers } = this.#options;
-    if (onFatal === null) return false;
+    if (this.#options.onFatal === null) return false;
     if (this.#fatalFailureOf(thrown) !== null) return true;
-    return isConnectionLost(thrown) && (this.#isEnding || !recovers());
+    return isConnectionLost(thrown) && !this.willRetry;
   }
 
   /** Ends the process if the failure is fatal. Returns whether it is. */
@@ -73,13 +82,14 @@ export class FailurePolicy {
   }
 
   #fatalFailureOf(thrown: unknown): FatalFailure | null {
-    const { retriesLogin, endsAtPooler } = this.#options;
+    const { dbPasswordFile } = this.#options.config();
     const fatal = fatalFailureOf(thrown);
     switch (fatal?.kind) {
       case "login":
-        return retriesLogin() ? null : fatal;
+        // A login with a password file is tried again, since the password may change.
+        return dbPasswordFile === null ? fatal : null;
       case "pooler":
-        return fatal.mode === "transaction" && !endsAtPooler() ? null : fatal;
+        return fatal.mode === "transaction" && !this.#endsAtPooler ? null : fatal;
       default:
         return null;
     }
@@ -88,7 +98,7 @@ export class FailurePolicy {
   /** Ends the process if the reason why the listener's connection failed is fatal. */
   exitOnListenerFailure(reason: string): boolean {
     const isEnding = isLoginRefused(reason) && this.exitOnFatal(errors.cannotConnect(reason));
-    if (isEnding || this.#options.recovers()) return this.#isEnding;
+    if (isEnding || this.#recovers) return this.#isEnding;
     return this.exit({ kind: "recovery-disabled" });
   }
 
@@ -105,8 +115,7 @@ export class FailurePolicy {
    * the database does without.
    */
   exitOnPooler(): void {
-    const { endsAtPooler, observe } = this.#options;
-    if (!endsAtPooler()) return observe({ kind: "statements-unnamed" });
+    if (!this.#endsAtPooler) return this.#options.observe({ kind: "statements-unnamed" });
     const error = {
       code: "26000",
       message: "prepared statements are not found on the connection that prepared them",

@@ -12,14 +12,14 @@ import { type Clock, systemClock } from "../../base/lib/clock.ts";
 import { schedule, turn } from "../../base/lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { readPieces } from "../schema_cache/pieces.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { AppStateBase, type AppStateBaseOptions } from "./app_state_base.ts";
+import { AppStateBase } from "./app_state_base.ts";
+import type { AppStateBaseOptions } from "./app_state_options.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { HandlerState } from "./handler_state.ts";
 import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
-import type { SentConfig, StateChange } from "./state_change.ts";
+import type { StateChange } from "./state_change.ts";
 
 /** The followed state, as a follower reaches it. */
 export interface FollowedState {
@@ -70,11 +70,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
     this.#options = options;
     this.#keys = keys;
     this.#heartbeat = new Heartbeat({
-      ask: () => this.database.ask?.() ?? null,
-      askAnew: () => this.database.version(),
-      onSilent: () => this.database.suspect?.(),
-      onAnswer: () => {},
-      observe: () => {},
+      database: this.database,
       ...options.clock ?? systemClock,
     });
     this.revocations = { current: () => this.#currentRevocations() };
@@ -98,7 +94,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
     appState.#keepKeys();
     keys.start();
     appState.database.observeServers?.();
-    if (appState.database.ask !== undefined) appState.#heartbeat.start();
+    appState.#heartbeat.start();
     return appState;
   }
 
@@ -176,36 +172,30 @@ async function nextSnapshot(
   change: StateChange,
   { options, keys }: { readonly options: FollowingOptions; readonly keys: RemoteKeySets },
 ): Promise<Snapshot> {
-  const config = change.config === undefined ? previous!.config : configOf(change.config, options);
-  const prepared = change.config === undefined ? previous! : {
-    auth: await prepareAuth(config, previous, keys),
-    ...await prepareClientLimits(config, previous, options.threads),
-  };
-  const { schema } = change;
+  const { schema, config: sent, revocations: _, ...parts } = change;
+  const { shareOf = withoutWings, threads, dialect: name, now } = options;
+  const config = sent === undefined
+    ? previous!.config
+    : shareOf({ ...sent, dialect: dialects.get(name)! });
   return {
+    ...previous!,
+    ...parts,
     config,
-    auth: prepared.auth,
-    rateLimits: prepared.rateLimits,
-    trustedProxies: prepared.trustedProxies,
-    roles: change.roles ?? previous!.roles,
-    serverVersion: change.serverVersion ?? previous?.serverVersion ?? null,
-    usesBlocks: change.usesBlocks ?? previous!.usesBlocks,
-    cache: schema === undefined ? previous!.cache : await cacheOf(schema),
-    cacheLoadedAt: schema === undefined ? previous!.cacheLoadedAt : options.now(),
+    ...(sent === undefined ? {} : {
+      auth: await prepareAuth(config, previous, keys),
+      ...await prepareClientLimits(config, previous, threads),
+    }),
+    ...(schema === undefined ? {} : {
+      // Lets requests pass between the pieces.
+      cache: schema === null ? null : indexSchemaCache(await readPieces(schema, turn)),
+      cacheLoadedAt: now(),
+    }),
     // A process shows clients no reason.
     cacheError: null,
   };
 }
 
-function configOf(
-  sent: SentConfig,
-  { dialect: name, shareOf = (config) => ({ ...config, wingOptions: noWingOptions }) }:
-    FollowingOptions,
-): Config {
-  return shareOf({ ...sent, dialect: dialects.get(name)! });
-}
-
-/** Lets requests run between the chunks. */
-async function cacheOf(pieces: readonly string[] | null): Promise<SchemaCache | null> {
-  return pieces === null ? null : indexSchemaCache(await readPieces(pieces, turn));
-}
+const withoutWings: NonNullable<FollowingOptions["shareOf"]> = (config) => ({
+  ...config,
+  wingOptions: noWingOptions,
+});

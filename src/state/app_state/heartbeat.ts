@@ -1,20 +1,16 @@
 /** Asks the database each second whether it answers. @module */
 import { type Schedule, untilNextSecond } from "../../base/lib/timers.ts";
+import type { Database } from "../../database/database.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 
 interface HeartbeatOptions {
-  /**
-   * Sends a question over an open connection; null where none is free. Rejects if the connection is
-   * lost, which the heartbeat ignores.
-   */
-  readonly ask: () => Promise<void> | null;
-  /** Sends a question over any connection, or opens one. The heartbeat asks it while the database is silent. */
-  readonly askAnew: () => Promise<unknown>;
-  /** Called when the database falls silent: no open connection may be trusted. */
-  readonly onSilent: () => void;
-  /** Called when the database answers again. */
-  readonly onAnswer: () => void;
-  readonly observe: (event: Observation) => void;
+  readonly database: Pick<Database, "ask" | "suspect" | "version">;
+  /** Sends a question over the listening connection; null without one. Default: null. */
+  readonly askListener?: () => Promise<void> | null;
+  /** Called when the database answers again. Default: nothing is called. */
+  readonly onAnswer?: () => void;
+  /** Default: the silence is not reported. */
+  readonly observe?: (event: Observation) => void;
   /** Milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
@@ -40,8 +36,9 @@ export class Heartbeat {
     return this.#silentSince !== null;
   }
 
+  /** Starts, unless the database takes no questions over open connections. */
   start(): void {
-    this.#pause();
+    if (this.#options.database.ask !== undefined) this.#pause();
   }
 
   stop(): void {
@@ -56,8 +53,9 @@ export class Heartbeat {
   }
 
   #ask(): void {
-    const { ask, askAnew, now, schedule } = this.#options;
-    const question = ask() ?? (this.isSilent ? askAnew() : null);
+    const { askListener, database, now, schedule } = this.#options;
+    const question = askListener?.() ?? database.ask?.() ??
+      (this.isSilent ? database.version() : null);
     if (question === null) return this.#pause();
     const askedAt = now();
     // If the thread was busy, the answer may have arrived already: it is read before the second
@@ -74,15 +72,16 @@ export class Heartbeat {
   #recordSilence(since: number): void {
     if (this.isSilent) return;
     this.#silentSince = since;
-    this.#options.observe({ kind: "database-silent" });
-    this.#options.onSilent();
+    this.#options.observe?.({ kind: "database-silent" });
+    // No open connection may be trusted.
+    this.#options.database.suspect?.();
   }
 
   #recordAnswer(): void {
     if (this.#silentSince === null || this.#isStopped) return;
     const ms = this.#options.now() - this.#silentSince;
     this.#silentSince = null;
-    this.#options.observe({ kind: "database-answers", ms });
-    this.#options.onAnswer();
+    this.#options.observe?.({ kind: "database-answers", ms });
+    this.#options.onAnswer?.();
   }
 }

@@ -17,14 +17,11 @@ import {
   metadataTransaction,
   type Statement,
 } from "../../database/transaction.ts";
-import type { Database } from "../../database/database.ts";
-import type { Dialect } from "../../base/dialect.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { builtinModule } from "../../base/lib/builtin_modules.ts";
 import { collectGarbage } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
 import type { QueryTiming } from "../../base/observe/diagnostics.ts";
-import type { Observation } from "../../base/observe/observation.ts";
 import {
   blockersQuery,
   buildSchemaCache,
@@ -38,6 +35,7 @@ import {
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
 import { compile, ident, param, quoteIdent, sql } from "../../base/sql/fragment.ts";
+import type { AppStateBase } from "./app_state_base.ts";
 import { maxRevocations } from "./revocation_list.ts";
 
 export interface SchemaReading {
@@ -50,22 +48,16 @@ export interface SchemaReading {
   readonly missingSchemas: readonly string[];
 }
 
-interface MetadataReaderParts {
-  readonly database: Database;
-  readonly dialect: Dialect;
-  readonly observe: (event: Observation) => void;
-  /** Reads of configuration and roles reject only if it returns true for the failure. */
-  readonly exitOnFatal: (thrown: unknown) => boolean;
-}
+type ReadState = Pick<AppStateBase, "database" | "dialect" | "failurePolicy" | "observe">;
 
 export class MetadataReader {
-  readonly #parts: MetadataReaderParts;
+  readonly #state: ReadState;
   #building: Promise<unknown> = Promise.resolve();
   /** The last schema cache, and the hash of the rows that it was built from; null without `node:crypto`. */
   #built: { readonly digest: string | null; readonly data: SchemaCacheData } | null = null;
 
-  constructor(parts: MetadataReaderParts) {
-    this.#parts = parts;
+  constructor(state: ReadState) {
+    this.#state = state;
   }
 
   /** Reads the configuration in the database. Reports a failure and returns null. */
@@ -84,8 +76,8 @@ export class MetadataReader {
    */
   async readRoles(version: string | null): Promise<RoleSettings | null> {
     try {
-      const serverVersion = version ?? await this.#parts.database.version();
-      return readRoles(await this.#query([roleStatement(serverVersion, this.#parts.dialect)]));
+      const serverVersion = version ?? await this.#state.database.version();
+      return readRoles(await this.#query([roleStatement(serverVersion, this.#state.dialect)]));
     } catch (thrown) {
       this.#report("roles", thrown);
       return null;
@@ -112,7 +104,7 @@ export class MetadataReader {
       },
     }));
     const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
-    const { rows } = await this.#parts.database.transaction(
+    const { rows } = await this.#state.database.transaction(
       metadataTransaction([lockTimeout, ...statements]),
     );
     const values = rows.slice(-statements.length).map((answer) => answer.map(([value]) => value));
@@ -143,16 +135,14 @@ export class MetadataReader {
     { dbSchemas, dbExtraSearchPath }: SchemaCacheConfig,
   ): Promise<readonly string[]> {
     const names = arrayLiteral([...new Set([...dbSchemas, ...dbExtraSearchPath])]);
-    const rows = await this.#rows([{ text: missingSchemasQuery, params: [names], use: "rows" }]);
+    const rows = await this.#rows([rowsOf(missingSchemasQuery, names)]);
     const missing = rows.map(([name]) => name!);
     return dbSchemas.every((name) => missing.includes(name)) ? [] : missing;
   }
 
   /** Returns the processes that a load waits for, which ended with the SQLSTATE 55P03. */
   async readBlockers(): Promise<readonly string[]> {
-    return (await this.#rows([{ text: blockersQuery, params: [], use: "rows" }])).map(([text]) =>
-      text!
-    );
+    return (await this.#rows([rowsOf(blockersQuery)])).map(([text]) => text!);
   }
 
   /** Resolves when no catalogue that was read is being worked on. */
@@ -164,12 +154,12 @@ export class MetadataReader {
   async readRevocations(source: FunctionName): Promise<readonly Revocation[]> {
     const query = (statement: Statement) => this.#query([...loginSearchPath, statement]);
     const isRelation = await query(relationStatement(source)) === "t";
-    return parseRevocations(await query(revocationStatement(source, { isRelation })));
+    return JSON.parse(await query(revocationStatement(source, { isRelation })));
   }
 
   /** Makes the server scan its queue of notifications, which may repair the queue. */
   scanNotificationQueue(): void {
-    this.#query([queueUsage]).catch(() => {});
+    this.#query([rowsOf("select pg_catalog.pg_notification_queue_usage()")]).catch(() => {});
   }
 
   /** Returns the single value of the last statement. Rolls back, so that no setting remains. */
@@ -179,13 +169,13 @@ export class MetadataReader {
 
   async #rows(statements: readonly Statement[]): Promise<readonly (readonly (string | null)[])[]> {
     const transaction = metadataTransaction([lockTimeout, ...statements], "rollback");
-    return (await this.#parts.database.transaction(transaction)).rows.at(-1) ?? [];
+    return (await this.#state.database.transaction(transaction)).rows.at(-1) ?? [];
   }
 
   #report(what: "configuration" | "roles", thrown: unknown): void {
-    if (this.#parts.exitOnFatal(thrown)) throw thrown;
-    const error = errorFacts(thrown, this.#parts.dialect);
-    this.#parts.observe({ kind: "database-config-failed", what, error });
+    if (this.#state.failurePolicy.exitOnLoginRefused(thrown)) throw thrown;
+    const error = errorFacts(thrown, this.#state.dialect);
+    this.#state.observe({ kind: "database-config-failed", what, error });
   }
 }
 
@@ -194,19 +184,15 @@ export function hasManyRows(lists: readonly (readonly unknown[])[]): boolean {
   return lists.some(({ length }) => length >= 2000);
 }
 
-const queueUsage: Statement = {
-  text: "select pg_catalog.pg_notification_queue_usage()",
-  params: [],
-  use: "rows",
-};
+/** Returns a statement whose rows are read. */
+export function rowsOf(text: string, ...params: readonly string[]): Statement {
+  return { text, params, use: "rows" };
+}
 
 /** Returns the statement whose value is `t` if a relation has the name, else `f`. */
 function relationStatement({ schema, name }: FunctionName): Statement {
   const text = [...(schema === null ? [] : [schema]), name].map(quoteIdent).join(".");
-  return {
-    ...compile(sql`select pg_catalog.to_regclass(${param(text)}) is not null`),
-    use: "rows",
-  };
+  return rowsOf("select pg_catalog.to_regclass($1) is not null", text);
 }
 
 /** Returns the statement that reads the list, with one row more than the list may have. */
@@ -217,7 +203,8 @@ function revocationStatement(
   const named = schema === null ? ident(name) : ident(schema, name);
   const source = isRelation ? named : sql`${named}()`;
   const query = sql`
-select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(claim, value, issued_before, expires)), '[]')::pg_catalog.text
+select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
+  'claim', claim, 'value', value, 'issuedBefore', issued_before, 'until', expires)), '[]')::pg_catalog.text
 from (
   select claim::pg_catalog.text as claim, value::pg_catalog.text as value, issued_before::bigint as issued_before,
     extract(epoch from until)::pg_catalog.float8 as expires
@@ -228,23 +215,7 @@ from (
   return { ...compile(query), use: "rows" };
 }
 
-type RevocationRow = readonly [
-  claim: string,
-  value: string,
-  issuedBefore: number | null,
-  until: number | null,
-];
-
-function parseRevocations(answer: string): readonly Revocation[] {
-  const rows = JSON.parse(answer) as readonly RevocationRow[];
-  return rows.map(([claim, value, issuedBefore, until]) => ({ claim, value, issuedBefore, until }));
-}
-
-const clock: Statement = {
-  text: "select extract(epoch from clock_timestamp()) * 1000",
-  params: [],
-  use: "rows",
-};
+const clock = rowsOf("select extract(epoch from clock_timestamp()) * 1000");
 
 /** Names of the queries in the log, in its order. */
 const names: readonly (readonly [name: string, query: QueryName])[] = [
@@ -266,10 +237,8 @@ export function loadStatements(
   { timed }: { readonly timed: boolean },
 ): readonly Statement[] {
   const statements = queries.map(({ text, params, parse }): Statement => ({
-    text,
-    params,
+    ...rowsOf(text, ...params),
     parse,
-    use: "rows",
   }));
   return timed ? [clock, ...statements.flatMap((statement) => [statement, clock])] : statements;
 }

@@ -1,6 +1,4 @@
 /** Listens for notifications that ask for a reload, and knows whether they arrive. @module */
-import type { Config } from "../config/options.ts";
-import type { Database } from "../../database/database.ts";
 import {
   Listener,
   type ListenerOptions,
@@ -11,17 +9,12 @@ import {
   type ProbeResult,
 } from "../../database/notifications/notification_probe.ts";
 import { schedule } from "../../base/lib/timers.ts";
-import type { Observation } from "../../base/observe/observation.ts";
+import type { AppStateBase } from "./app_state_base.ts";
 
-interface ReloadNotificationOptions
-  extends Pick<ListenerOptions, "isRetried" | "now" | "observe" | "onBrokenQueue" | "onMissed"> {
-  readonly database: Pick<Database, "subscribe" | "notify">;
-  /** Returns the current configuration. */
-  readonly config: () => Config;
+interface ReloadNotificationParts extends Pick<ListenerOptions, "onBrokenQueue" | "onMissed"> {
+  readonly state: AppStateBase;
   /** Called for the reloads that notifications request, after a delay. */
   readonly onRequested: (what: ReloadTarget) => void;
-  /** Reports a finding if the log shows it. */
-  readonly observeFinding: (finding: Observation) => void;
 }
 
 /** Longest delay of a reload in ms. */
@@ -29,15 +22,15 @@ const maxDelayMs = 250;
 
 /** Notifications of a service; none arrive where no connection lives long enough to listen. */
 export class ReloadNotifications {
-  readonly #options: ReloadNotificationOptions;
+  readonly #parts: ReloadNotificationParts;
   readonly #listener: Listener | null;
   readonly #requested = new Set<ReloadTarget>();
   /** Whether the last probe found that notifications do not arrive. */
   #isLost = false;
   #isStarted = false;
 
-  constructor(options: ReloadNotificationOptions) {
-    this.#options = options;
+  constructor(parts: ReloadNotificationParts) {
+    this.#parts = parts;
     this.#listener = this.#makeListener();
   }
 
@@ -78,7 +71,7 @@ export class ReloadNotifications {
   /** Listens to the channel of the current configuration, or not at all. */
   configure(): void {
     if (!this.#isStarted) return;
-    const { dbCapabilities, dbChannel, dbChannelEnabled } = this.#options.config();
+    const { dbCapabilities, dbChannel, dbChannelEnabled } = this.#parts.state.snapshot.config;
     const isUsed = dbChannelEnabled && !dbCapabilities.includes("-notify");
     this.#listener?.configure(isUsed ? dbChannel : null);
   }
@@ -90,12 +83,16 @@ export class ReloadNotifications {
   }
 
   #makeListener(): Listener | null {
-    const { database } = this.#options;
-    const { subscribe } = database;
+    const { state, onBrokenQueue, onMissed } = this.#parts;
+    const { database, database: { subscribe }, failurePolicy, now, observe } = state;
     if (subscribe === null) return null;
     return new Listener({
-      ...this.#options,
       subscribe,
+      isRetried: (reason) => !failurePolicy.exitOnListenerFailure(reason),
+      onBrokenQueue,
+      onMissed,
+      observe,
+      now,
       probe: notificationProbe(database),
       onReloadRequested: (what) => this.#request(what),
       onProbed: (result, channel) => this.#recordProbe(result, channel),
@@ -106,10 +103,10 @@ export class ReloadNotifications {
   /** `poll` needs no notifications to reload, `auto` polls then. */
   #recordProbe(result: ProbeResult, channel: string): void {
     this.#isLost = result === "lost";
-    const { dbSchemaWatch } = this.#options.config();
+    const { dbSchemaWatch } = this.#parts.state.snapshot.config;
     if (result === "arrived" || dbSchemaWatch === "poll") return;
     const effect = dbSchemaWatch === "notify" ? "no reload" : "polls";
-    this.#options.observeFinding({ kind: "notifications-lost", channel, effect });
+    this.#parts.state.observeFinding({ kind: "notifications-lost", channel, effect });
   }
 
   /**
@@ -117,7 +114,7 @@ export class ReloadNotifications {
    * Reloads of revocations are not delayed: until then, revoked tokens are valid.
    */
   #request(what: ReloadTarget): void {
-    const { onRequested } = this.#options;
+    const { onRequested } = this.#parts;
     if (what === "revocations") return onRequested(what);
     if (this.#requested.has(what)) return;
     this.#requested.add(what);

@@ -55,11 +55,6 @@ export class Reloader {
     this.#options = options;
   }
 
-  /** Whether the last attempt failed. */
-  get isFailing(): boolean {
-    return this.#isFailing;
-  }
-
   /** Whole seconds, at least 1, until the next retry; null if none is scheduled. */
   secondsLeft(): number | null {
     if (this.#scheduled?.cause !== "retry") return null;

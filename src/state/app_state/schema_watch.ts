@@ -6,9 +6,9 @@ import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
 import { lockTimeout, metadataTransaction, type Statement } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
-import type { SchemaCacheConfig } from "../schema_cache/load.ts";
 import { fingerprintQuery, writeCountersQuery } from "../schema_cache/queries/changes.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
+import { rowsOf } from "./metadata_reader.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
 
 export type SchemaWatchConfig = Pick<
@@ -172,7 +172,7 @@ export class SchemaWatch {
     if (!this.#mayPoll(config)) return null;
     try {
       const { sum: counters, isCounted } = await reader.writeCounters();
-      const schemas = watchedSchemas(config);
+      const schemas = [...config.dbSchemas, ...config.dbExtraSearchPath];
       const fingerprint = await reader.fingerprint(schemas);
       this.#isCounted = isCounted;
       return { counters, fingerprint, schemas };
@@ -182,61 +182,41 @@ export class SchemaWatch {
   }
 }
 
-/** Sum of the catalogue's write counters. */
-interface WriteCounters {
-  readonly sum: string;
-  /** False if the server has no counters: `track_counts = off`, or a standby. */
-  readonly isCounted: boolean;
-}
+export type SchemaStateReader = ReturnType<typeof schemaStateReader>;
 
-/** Reads the state of the schema. Each method rejects if the database fails. */
-export interface SchemaStateReader {
-  /** Whether a transaction would start at once, without another connection. */
-  isFree(): boolean;
-  writeCounters(): Promise<WriteCounters>;
-  /** Returns a text that changes with the exposed schemas. */
-  fingerprint(schemas: readonly string[]): Promise<string>;
-  /** Whether an enabled event trigger notifies the channel after DDL. */
-  hasReloadTrigger(channel: string): Promise<boolean>;
-}
-
-export function watchedSchemas(
-  { dbSchemas, dbExtraSearchPath }: Pick<SchemaCacheConfig, "dbSchemas" | "dbExtraSearchPath">,
-): readonly string[] {
-  return [...dbSchemas, ...dbExtraSearchPath];
-}
-
-/** Makes a reader. Its transactions leave no lines of the pool in the log. */
-export function schemaStateReader(
-  database: Pick<Database, "transaction" | "counts">,
-): SchemaStateReader {
-  const read = async (...statements: readonly Statement[]) => {
-    const { rows } = await database.transaction({
-      ...metadataTransaction([lockTimeout, ...statements]),
-      isTraced: false,
-    });
+/**
+ * Makes a reader of the state of the schema. Its transactions leave no lines of the pool in the log. Each
+ * method rejects if the database fails.
+ */
+export function schemaStateReader(database: Pick<Database, "transaction" | "counts">) {
+  const read = async (statement: Statement) => {
+    const transaction = metadataTransaction([lockTimeout, statement]);
+    const { rows } = await database.transaction({ ...transaction, isTraced: false });
     return rows.at(-1)?.[0] ?? [];
   };
   return {
-    isFree() {
+    /** Whether a transaction would start at once, without another connection. */
+    isFree(): boolean {
       const { open, inUse, waiting } = database.counts();
       return waiting === 0 && (open > inUse || open === 0);
     },
-    async writeCounters() {
-      const [sum, isCounted] = await read(query(writeCountersQuery));
+    /**
+     * Returns the sum of the catalogue's write counters. `isCounted` is false if the server counts nothing:
+     * `track_counts = off`, or a standby.
+     */
+    async writeCounters(): Promise<{ readonly sum: string; readonly isCounted: boolean }> {
+      const [sum, isCounted] = await read(rowsOf(writeCountersQuery));
       return { sum: sum ?? "", isCounted: isCounted === "true" };
     },
-    async fingerprint(schemas) {
-      const [sum] = await read(query(fingerprintQuery, arrayLiteral(schemas)));
+    /** Returns a text that changes with the exposed schemas. */
+    async fingerprint(schemas: readonly string[]): Promise<string> {
+      const [sum] = await read(rowsOf(fingerprintQuery, arrayLiteral(schemas)));
       return sum ?? "";
     },
-    async hasReloadTrigger(channel) {
-      const [found] = await read(query(reloadTriggerQuery, notifyPattern(channel)));
-      return found === "true";
+    /** Whether an enabled event trigger notifies the channel after DDL. */
+    async hasReloadTrigger(channel: string): Promise<boolean> {
+      const [hasTrigger] = await read(rowsOf(reloadTriggerQuery, notifyPattern(channel)));
+      return hasTrigger === "true";
     },
   };
-}
-
-function query(text: string, ...params: readonly string[]): Statement {
-  return { text, params, use: "rows" };
 }

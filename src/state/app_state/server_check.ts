@@ -1,22 +1,18 @@
 /** Checks the server at the start and after a lost connection: the next one may lead to another
  * server. @module */
 import type { Config } from "../config/options.ts";
-import { metadataTransaction, type Statement } from "../../database/transaction.ts";
+import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
-import type { Observation } from "../../base/observe/observation.ts";
+import { isEmbedded } from "../../database/open.ts";
+import { unsupportedVersion } from "../../database/server_version.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { errorFacts } from "../../base/errors/error_response.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
-
-interface ServerCheckOptions {
-  readonly database: Pick<Database, "transaction">;
-  readonly observe: (event: Observation) => void;
-  /** Connections that the service may open; null for an embedded database. */
-  readonly connections: () => number | null;
-}
+import type { AppStateBase } from "./app_state_base.ts";
+import { rowsOf } from "./metadata_reader.ts";
 
 /** Connections that the warning reserves for administrators and other programs. */
 const reservedConnections = 10;
-
-const query = (text: string): Statement => ({ text, params: [], use: "rows" });
 
 /** One implicit transaction. A pooler that adds Sync messages ends it after each statement. */
 const questions = {
@@ -24,43 +20,90 @@ const questions = {
   isTraced: false,
   block: null,
   statements: [
-    query("select pg_catalog.set_config('svc.probe', 'y', true)"),
-    query("select pg_catalog.current_setting('svc.probe', true)"),
-    query("select pg_catalog.current_setting('max_connections', true)"),
+    rowsOf("select pg_catalog.set_config('svc.probe', 'y', true)"),
+    rowsOf("select pg_catalog.current_setting('svc.probe', true)"),
+    rowsOf("select pg_catalog.current_setting('max_connections', true)"),
   ],
 } as const;
 
+/** Checks the server when the service connects for a load, and reports which server it is. */
 export class ServerCheck {
-  readonly #options: ServerCheckOptions;
-  #usesBlocks = false;
+  readonly #state: AppStateBase;
+  /** Number of other threads that open connections. */
+  readonly #followers: number;
   #isDue = true;
+  #isEncryptionReported = false;
 
-  constructor(options: ServerCheckOptions) {
-    this.#options = options;
+  constructor(state: AppStateBase, followers: number) {
+    this.#state = state;
+    this.#followers = followers;
   }
 
-  /** Has the next run check again. */
+  /** Makes the next run check the transactions of the server again. */
   request(): void {
     this.#isDue = true;
   }
 
-  /** Whether all transactions need BEGIN and COMMIT. Checks if that is due; rejects if the check fails. */
-  async usesBlocks(): Promise<boolean> {
-    if (!this.#isDue) return this.#usesBlocks;
-    const { rows } = await this.#options.database.transaction(questions);
+  /** Checks the server. Returns its version. Rejects if the server is unreachable or too old. */
+  async run(): Promise<string> {
+    const { database, dialect, failurePolicy, observe } = this.#state;
+    const version = await this.#readVersion();
+    observe({ kind: "connected", version });
+    this.#reportEncryption();
+    observe({ kind: "pool-ready", max: database.counts().max });
+    const tooOld = unsupportedVersion(version);
+    if (tooOld === null) {
+      this.#state.replace({ serverVersion: version });
+      return version;
+    }
+    const { displayName: name } = dialect;
+    failurePolicy.exit({ kind: "version-unsupported", version: tooOld, name });
+    throw errors.cannotConnect(`PostgreSQL ${tooOld} is too old`);
+  }
+
+  async #readVersion(): Promise<string> {
+    const { database, dialect, failurePolicy, observe } = this.#state;
+    try {
+      await this.#checkTransactions();
+      return await database.version();
+    } catch (thrown) {
+      if (!failurePolicy.exitOnLoginRefused(thrown) && !failurePolicy.isEnding) {
+        observe({ kind: "version-failed", error: errorFacts(thrown, dialect) });
+      }
+      failurePolicy.exitOnFatal(thrown);
+      throw thrown;
+    }
+  }
+
+  /** Finds out, if that is due, whether all transactions need BEGIN and COMMIT. */
+  async #checkTransactions(): Promise<void> {
+    if (!this.#isDue) return;
+    const { database, observe, snapshot } = this.#state;
+    const { rows } = await database.transaction(questions);
     const [setting, maxConnections] = rows.slice(-2).map((answer) => answer[0]?.[0] ?? null);
     const usesBlocks = setting !== "y";
-    if (usesBlocks && !this.#usesBlocks) this.#options.observe({ kind: "blocks-used" });
-    this.#usesBlocks = usesBlocks;
+    if (usesBlocks !== snapshot.usesBlocks) {
+      if (usesBlocks) observe({ kind: "blocks-used" });
+      this.#state.replace({ usesBlocks });
+      this.#state.configureDatabase();
+    }
     this.#warnOfConnections(Number(maxConnections ?? Infinity));
     this.#isDue = false;
-    return usesBlocks;
+  }
+
+  #reportEncryption(): void {
+    const isEncrypted = this.#state.database.isEncrypted?.() ?? null;
+    if (isEncrypted === null || this.#isEncryptionReported) return;
+    this.#isEncryptionReported = true;
+    this.#state.observeFinding({ kind: "connections-encrypted", isEncrypted });
   }
 
   #warnOfConnections(maxConnections: number): void {
-    const connections = this.#options.connections();
-    if (connections === null || connections <= maxConnections - reservedConnections) return;
-    this.#options.observe({ kind: "connections-exceeded", connections, maxConnections });
+    const { database, observe, snapshot: { config } } = this.#state;
+    if (isEmbedded(config.dbUri) || database.subscribe === null) return;
+    const connections = mostConnections(config, this.#followers);
+    if (connections <= maxConnections - reservedConnections) return;
+    observe({ kind: "connections-exceeded", connections, maxConnections });
   }
 }
 
@@ -94,8 +137,7 @@ export function isLockTimeout(thrown: unknown): boolean {
 
 /** Returns the first ten schemas that have tables or views, without schemas of the system. */
 export async function readFilledSchemas(database: Database): Promise<readonly string[]> {
-  const statement = { text: filledQuery, params: [], use: "rows" } as const;
-  const { rows } = await database.transaction(metadataTransaction([statement]));
+  const { rows } = await database.transaction(metadataTransaction([rowsOf(filledQuery)]));
   return rows.at(-1)?.map(([name]) => name ?? "") ?? [];
 }
 

@@ -18,9 +18,11 @@ function policyOf(row: PolicyRow = {}) {
   const policy = new FailurePolicy({
     dialect: svcDialect,
     observe: (event) => void events.push(event.kind),
-    recovers: () => recovers,
-    retriesLogin: () => retriesLogin,
-    endsAtPooler: () => endsAtPooler,
+    config: () => ({
+      dbPoolAutomaticRecovery: recovers,
+      dbPasswordFile: retriesLogin ? "password" : null,
+      dbPreparedStatements: endsAtPooler ? true : "auto",
+    }),
     onFatal: ends ? () => void events.push("end") : null,
   });
   return { policy, events };

@@ -15,9 +15,11 @@ function beating() {
     return question.promise;
   };
   const heartbeat = new Heartbeat({
-    ask: () => state.hasConnection ? send("ask") : null,
-    askAnew: () => send("ask anew"),
-    onSilent: () => log.push("suspect"),
+    database: {
+      ask: () => state.hasConnection ? send("ask") : null,
+      version: () => send("version").then(() => "PostgreSQL 15.0"),
+      suspect: () => log.push("suspect"),
+    },
     onAnswer: () => log.push("trust"),
     observe: (event) => log.push(event.kind === "database-answers" ? `${event.ms} ms` : event.kind),
     now: clock.now,
@@ -78,7 +80,7 @@ Deno.test("Heartbeat opens connections only while the database is silent", async
   questions[0]!.reject(new Error("closed after 5 s"));
   await settled();
   await clock.pass(1000);
-  deepStrictEqual(log, ["ask", "database-silent", "suspect", "ask anew"]);
+  deepStrictEqual(log, ["ask", "database-silent", "suspect", "version"]);
   questions[1]!.resolve();
   await settled();
   strictEqual(heartbeat.isSilent, false);

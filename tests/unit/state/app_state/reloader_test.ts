@@ -48,7 +48,7 @@ Deno.test("Reloader.request() merges requests during a load and within 100 ms af
   await end("succeed");
   deepStrictEqual(ended.toSorted(), ["during", "during, too", "first", "soon after"]);
   await clock.pass(10_000);
-  deepStrictEqual([loads(), reloader.isFailing], [2, false]);
+  strictEqual(loads(), 2);
 });
 
 Deno.test("Reloader.request() loads at once later than 100 ms after a load", async () => {
@@ -88,7 +88,6 @@ Deno.test("Reloader retries after 1, 2, 4, 8, 16, 32, 32 … seconds, and return
   for (const seconds of [1, 2, 4, 8, 16, 32, 32, 32]) {
     await end("fail");
     deepStrictEqual([retries.at(-1), reloader.secondsLeft()], [seconds, seconds]);
-    strictEqual(reloader.isFailing, true);
     await clock.pass(seconds * 1000 - 500);
     strictEqual(reloader.secondsLeft(), 1);
     const before = loads();
@@ -96,7 +95,7 @@ Deno.test("Reloader retries after 1, 2, 4, 8, 16, 32, 32 … seconds, and return
     strictEqual(loads(), before + 1);
   }
   await end("succeed");
-  deepStrictEqual([reloader.isFailing, reloader.secondsLeft()], [false, null]);
+  strictEqual(reloader.secondsLeft(), null);
   await clock.pass(1000);
   reloader.request();
   await end("fail");
@@ -137,7 +136,7 @@ Deno.test("Reloader schedules no retry if isRetried() returns false", async () =
   const { reloader, retries, clock, end, loads } = controlled({ isRetried: () => false });
   reloader.request();
   await end("fail");
-  deepStrictEqual([reloader.isFailing, retries, clock.next()], [true, [], null]);
+  deepStrictEqual([retries, clock.next()], [[], null]);
   await clock.pass(100);
   reloader.request();
   strictEqual(loads(), 2);
@@ -163,9 +162,8 @@ Deno.test("Reloader without sharing loads once for each request, and ignores fai
   await end("fail");
   await Promise.all([first, second]);
   reloader.recover();
-  deepStrictEqual([loads(), reloader.isFailing, reloader.secondsLeft(), retries], [
+  deepStrictEqual([loads(), reloader.secondsLeft(), retries], [
     2,
-    false,
     null,
     [],
   ]);

@@ -1,7 +1,6 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
-import { svcDialect } from "../../../../src/base/dialect.ts";
 import type { Transaction } from "../../../../src/database/transaction.ts";
-import type { Database } from "../../../../src/database/database.ts";
+import type { AppStateBase } from "../../../../src/state/app_state/app_state_base.ts";
 import { MetadataReader } from "../../../../src/state/app_state/metadata_reader.ts";
 import { noValues } from "../../../../src/state/config/load.ts";
 import { configSource } from "../../../../src/state/config/source.ts";
@@ -66,12 +65,7 @@ function readerOf(rows: { current: ReturnType<typeof rowsOf> }) {
         })
       ),
     });
-  const reader = new MetadataReader({
-    database: { transaction } as unknown as Database,
-    dialect: svcDialect,
-    observe: () => {},
-    exitOnFatal: () => false,
-  });
+  const reader = new MetadataReader({ database: { transaction } } as unknown as AppStateBase);
   return { reader, kept };
 }
 
