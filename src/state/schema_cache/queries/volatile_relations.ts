@@ -48,12 +48,24 @@ function surroundingsRun(kind: "volatile" | "session"): string {
     or exists (select from pg_type where typinput in ${functions} or typoutput in ${functions})`;
 }
 
-function sessionRelations(kind: "relation" | "write"): string {
+/** Returns the exposed relations of which a kind of use runs such a function. */
+function relationsThatRun(kind: "volatile" | "session", use: "relation" | "write"): string {
   return `(
     select coalesce(json_agg(c.oid::int8), '[]') from pg_class c, surroundings s
     where c.relnamespace = any ($1::regnamespace[]) and c.relkind in ('r', 'p', 'v', 'm', 'f')
-      and (s.change_session or c.oid in (select oid from session_objects where kind = '${kind}'))
+      and (s.run_${kind} or c.oid in (select oid from ${kind}_objects where kind = '${use}'))
   )`;
+}
+
+/** Returns the names of such functions that may take one argument; null where every statement may run one. */
+function functionNames(kind: "volatile" | "session", others = "false"): string {
+  return `case when not (select run_${kind} from surroundings) then (
+    select coalesce(json_agg(distinct p.proname), '[]') from pg_proc p
+    where p.oid in (select oid from ${kind}_functions) and p.oid >= 16384 and (
+      p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1 or p.proname ~ 'to_ts(vector|query)$'
+      or ${others}
+    )
+  ) end`;
 }
 
 /**
@@ -180,36 +192,16 @@ session_objects (kind, oid) as (
 session_functions (oid) as materialized (
   select oid from session_objects where kind = 'function'
 ),
-surroundings (are_volatile, change_session) as materialized (
+surroundings (run_volatile, run_session) as materialized (
   select ${surroundingsRun("volatile")}, ${surroundingsRun("session")}
 )
 select json_build_object(
-  'relations', (
-    select coalesce(json_agg(c.oid::int8), '[]')
-    from pg_class c, surroundings s
-    where c.relnamespace = any ($1::regnamespace[]) and c.relkind in ('r', 'p', 'v', 'm', 'f')
-      and (s.are_volatile
-        or c.oid in (select oid from volatile_objects where kind = 'relation'))
-  ),
-  'sessionReads', ${sessionRelations("relation")},
-  'sessionWrites', ${sessionRelations("write")},
-  'sessionFunctions', case when not (select change_session from surroundings) then (
-    select coalesce(json_agg(distinct p.proname), '[]')
-    from pg_proc p
-    where p.oid in (select oid from session_functions) and p.oid >= 16384
-      and (p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1 or p.proname ~ 'to_ts(vector|query)$')
-  ) end,
-  'functions', case when not (select are_volatile from surroundings) then (
-    select coalesce(json_agg(distinct p.proname), '[]')
-    from pg_proc p
-    -- No built-in function that is volatile takes a row.
-    where p.oid in (select oid from volatile_functions) and p.oid >= 16384
-      and (
-        p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1
-        or p.provolatile <> 'v'
-        or p.proname ~ 'to_ts(vector|query)$'
-      )
-  ) end,
+  'relations', ${relationsThatRun("volatile", "relation")},
+  'sessionReads', ${relationsThatRun("session", "relation")},
+  'sessionWrites', ${relationsThatRun("session", "write")},
+  'sessionFunctions', ${functionNames("session")},
+  -- No built-in function that is volatile takes a row.
+  'functions', ${functionNames("volatile", "p.provolatile <> 'v'")},
   'stableWithoutArguments', (
     select coalesce(json_agg(json_build_object('schema', n.nspname, 'name', p.proname)), '[]')
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
