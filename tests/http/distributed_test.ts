@@ -13,6 +13,7 @@ const files = [
   "extension_relations_test.ts",
   "patch_documents_test.ts",
   "read_embed_test.ts",
+  "read_implied_test.ts",
   "read_select_test.ts",
   "security_test.ts",
   "settings_test.ts",

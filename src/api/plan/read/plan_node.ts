@@ -7,6 +7,7 @@ import type { Relationship } from "../../../state/schema_cache/schema_cache.ts";
 import type { Aliases } from "./resolved_tree.ts";
 import { planRowCondition, rowValue } from "../conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
+import { impliedConditions } from "./implied_conditions.ts";
 import { planDistinct } from "./distinct.ts";
 import type { FieldScope, LevelNames, ValueRules } from "../values/fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
@@ -48,6 +49,8 @@ interface NodeContext extends ShownContext {
     readonly embedMaxRows: number | null;
   } | null;
   readonly values: ValueRules;
+  /** Conditions that follow from those on the rows around; empty for the root. */
+  readonly implied: readonly Condition[];
   /** The relation, or the function whose result the root reads. */
   readonly source: readonly string[];
 }
@@ -63,9 +66,15 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const filters = planAggregateFilters(node, scope);
   const level: EmbedScope = { node, scope, reads: context.rows !== "representation" };
   const planned = planConditions(level, filters);
+  const held = [...planned.conditions, ...context.implied];
   const { conditions, embeds } = resolveNullFilters(
-    planned.conditions,
-    node.children.map((child) => planEmbed(child, row, context)),
+    held,
+    node.children.map((child) =>
+      planEmbed(child, row, {
+        ...context,
+        implied: impliedConditions(held, node.relation, child, context.cache),
+      })
+    ),
     () => aliases(node.origin.name),
   );
   const range = rangeOf(node, context);

@@ -106,6 +106,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   countColumns(tree);
   const alias = source.kind === "relation" ? relation!.name : source.alias;
   const node = planNode(tree, {
+    implied: [],
     alias,
     depth: 0,
     expandAll: false,
