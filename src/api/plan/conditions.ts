@@ -1,12 +1,7 @@
 /** Plans filters and groups as conditions, with the conversions that types need. @module */
+import { isPattern, operatorSql } from "../request/url/operators.ts";
 import { errors } from "../../base/errors/catalogue.ts";
-import type {
-  Filter,
-  LogicGroup,
-  LogicTree,
-  Operation,
-  SimpleOperator,
-} from "../request/url/query_types.ts";
+import type { Filter, LogicGroup, LogicTree, Operation } from "../request/url/query_types.ts";
 import type { Field, Operand, Value } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation } from "../../state/schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope } from "./values/fields.ts";
@@ -76,7 +71,7 @@ export function planFilter(
   const field = planValue(compared, scope, place);
   switch (operation.kind) {
     case "compare": {
-      const convert = patterns.has(operation.operator) ? null : inputFunction(compared, scope);
+      const convert = isPattern(operation.operator) ? null : inputFunction(compared, scope);
       return { ...operation, field, negated, convert };
     }
     case "in":
@@ -101,9 +96,7 @@ export function planFilter(
   }
 }
 
-/** Functions that have the names of operators of pg_trgm in the schema cache. */
-const similarityOperators = { sim: "%", wsim: "%>", swsim: "%>>" } as const;
-
+/** The schema cache has the operators of pg_trgm by their names. */
 function planSimilar(
   { negated }: Filter,
   operation: Extract<Operation, { kind: "similar" }>,
@@ -111,7 +104,7 @@ function planSimilar(
   scope: FieldScope,
 ): FieldCondition {
   const { operator } = operation;
-  const schema = similaritySchema(similarityOperators[operator], scope.cache);
+  const schema = similaritySchema(operatorSql(operator), scope.cache);
   const type = typeOf(field, scope);
   if (schema === null || !isTextType(type)) {
     throw errors.noOperator(operator, { column: compared.field?.name ?? "count", type });
@@ -137,9 +130,6 @@ function valueInRow(operand: Operand): Value {
   if (operand.kind === "related") throw errors.notEmbedded(operand.embed);
   return operand.value;
 }
-
-/** Operators that compare with a pattern, which is not a value of the column's type. */
-const patterns: ReadonlySet<SimpleOperator> = new Set(["like", "ilike"]);
 
 function inputFunction({ field, steps }: Value, scope: FieldScope): QualifiedName | null {
   if (field === null || field.path.length > 0 || steps.length > 0) return null;

@@ -1,6 +1,6 @@
 /** Decides whether a planned read can run twice, whether a standby may execute it, and whether a plan runs
  * functions that may change the session. @module */
-import type { FullTextOperator } from "../request/url/query_types.ts";
+import { operatorSql } from "../request/url/operators.ts";
 import type {
   QualifiedName,
   Relation,
@@ -186,7 +186,8 @@ class Reach {
       case "embedded":
         return;
       case "fullText":
-        this.functions.push("to_tsvector", textQueryFunctions[condition.operator]);
+        // A user-defined function of the same name may match the arguments better.
+        this.functions.push("to_tsvector", operatorSql(condition.operator));
         break;
       case "column":
         this.#addValue(condition.other, addField);
@@ -208,11 +209,3 @@ class Reach {
   /** Adds a field of a relation other than the node's. */
   readonly #addOther: FieldVisitor = ({ column }) => void this.functions.push(column);
 }
-
-/** A user-defined function of the same name may match the arguments better. */
-const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
-  fts: "to_tsquery",
-  plfts: "plainto_tsquery",
-  phfts: "phraseto_tsquery",
-  wfts: "websearch_to_tsquery",
-};

@@ -7,16 +7,22 @@ import type {
   PlannedField,
   PlannedValue,
 } from "../plan/read/read_node.ts";
-import type {
-  IsWord,
-  OrderTerm,
-  SimilarityOperator,
-  SimpleOperator,
-} from "../request/url/query_types.ts";
+import { isPattern, operatorSql, type OperatorWord } from "../request/url/operators.ts";
+import type { IsWord, OrderTerm } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation } from "../../state/schema_cache/schema_cache.ts";
-import { and, emptySql, ident, join, or, param, type Sql, sql } from "../../base/sql/fragment.ts";
+import {
+  and,
+  emptySql,
+  ident,
+  join,
+  or,
+  param,
+  type Sql,
+  sql,
+  tableSql,
+} from "../../base/sql/fragment.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
-import { renderConversion, renderField, textQueryFunctions } from "./field.ts";
+import { renderConversion, renderField } from "./field.ts";
 import { renderAggregate, renderValue, type ValueSource } from "./value.ts";
 
 export type RelatedCondition = Extract<Condition, { kind: "related" }>;
@@ -107,7 +113,7 @@ function comparison(filter: FieldCondition, render: ValueRenderer): Sql {
   const field = render(filter.field);
   switch (filter.kind) {
     case "compare":
-      return sql`${field} ${operators[filter.operator]} ${comparedValue(filter)}`;
+      return sql`${field} ${operatorOf(filter.operator)} ${comparedValue(filter)}`;
     case "in":
       return sql`${field} = any (${anyOf(listLiteral(filter.values), filter.convert)})`;
     case "is":
@@ -115,15 +121,12 @@ function comparison(filter: FieldCondition, render: ValueRenderer): Sql {
     case "isdistinct":
       return sql`${field} is distinct from ${param(filter.value)}`;
     case "similar": {
-      const operator = sql`operator(${ident(filter.schema)}.${similarities[filter.operator]})`;
+      const operator = sql`operator(${ident(filter.schema)}.${operatorOf(filter.operator)})`;
       return sql`${field} ${operator} cast(${param(filter.value)} as pg_catalog.text)`;
     }
     case "column": {
-      const operator = filter.operator === "isdistinct"
-        ? sql`is distinct from`
-        : operators[filter.operator];
       const other = filter.isExcluded ? valuesOf(sql`excluded`) : render;
-      return sql`${field} ${operator} ${other(filter.other)}`;
+      return sql`${field} ${operatorOf(filter.operator)} ${other(filter.other)}`;
     }
     case "fullText":
       return fullText(filter, field);
@@ -132,32 +135,9 @@ function comparison(filter: FieldCondition, render: ValueRenderer): Sql {
   }
 }
 
-const operators: Record<SimpleOperator, Sql> = {
-  eq: sql`=`,
-  neq: sql`<>`,
-  gt: sql`>`,
-  gte: sql`>=`,
-  lt: sql`<`,
-  lte: sql`<=`,
-  like: sql`like`,
-  ilike: sql`ilike`,
-  match: sql`~`,
-  imatch: sql`~*`,
-  cs: sql`@>`,
-  cd: sql`<@`,
-  ov: sql`&&`,
-  sl: sql`<<`,
-  sr: sql`>>`,
-  nxr: sql`&<`,
-  nxl: sql`&>`,
-  adj: sql`-|-`,
-};
-
-const similarities: Record<SimilarityOperator, Sql> = {
-  sim: sql`%`,
-  wsim: sql`%>`,
-  swsim: sql`%>>`,
-};
+function operatorOf(word: OperatorWord): Sql {
+  return tableSql(operatorSql(word));
+}
 
 const words: Record<IsWord, Sql> = {
   null: sql`null`,
@@ -171,7 +151,7 @@ const quantifiers = { any: sql`any`, all: sql`all` } as const;
 
 function comparedValue(filter: Extract<FieldCondition, { kind: "compare" }>): Sql {
   const { operator, quantifier, value, convert } = filter;
-  const text = operator === "like" || operator === "ilike" ? value.replaceAll("*", "%") : value;
+  const text = isPattern(operator) ? value.replaceAll("*", "%") : value;
   if (quantifier !== null) return sql`${quantifiers[quantifier]} (${anyOf(text, convert)})`;
   // The cast to text is needed: `type_name('literal')` would be a cast to that type, not a call.
   return convert === null
@@ -198,9 +178,7 @@ function fullText(filter: Extract<FieldCondition, { kind: "fullText" }>, field: 
   // Both places use one fragment, and so one parameter.
   const language = filter.language === null ? emptySql : sql`${param(filter.language)}, `;
   const document = filter.toTsvector ? sql`to_tsvector(${language}${field})` : field;
-  return sql`${document} @@ ${textQueryFunctions[filter.operator]}(${language}${
-    param(filter.value)
-  })`;
+  return sql`${document} @@ ${operatorOf(filter.operator)}(${language}${param(filter.value)})`;
 }
 
 export function orderTerm(value: Sql, { direction, nulls }: Direction): Sql {

@@ -1,6 +1,5 @@
 /** Renders columns, JSON paths, casts and functions. @module */
 import type { PlannedField, RowType } from "../plan/read/read_node.ts";
-import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
 import { mergeActionColumn } from "../plan/write/merge_action.ts";
 import {
@@ -59,13 +58,6 @@ export function renderCast(value: Sql, type: string | null): Sql {
 export function renderConversion(value: Sql, convert: QualifiedName | null): Sql {
   return convert === null ? value : sql`${nameOf(convert)}(${value})`;
 }
-
-export const textQueryFunctions: Readonly<Record<FullTextOperator, Sql>> = {
-  fts: sql`to_tsquery`,
-  plfts: sql`plainto_tsquery`,
-  phfts: sql`phraseto_tsquery`,
-  wfts: sql`websearch_to_tsquery`,
-};
 
 export function nameOf({ schema, name }: QualifiedName): Sql {
   return ident(schema, name);

@@ -1,4 +1,5 @@
 /** Renders values: columns with casts and calls. @module */
+import { operatorSql } from "../request/url/operators.ts";
 import type { AggregateValue } from "../plan/values/planned_values.ts";
 import type {
   ExtensionObject,
@@ -18,7 +19,7 @@ import {
   sql,
   tableSql,
 } from "../../base/sql/fragment.ts";
-import { renderCast, textQueryFunctions } from "./field.ts";
+import { renderCast } from "./field.ts";
 
 export interface ValueSource {
   readonly field: (field: PlannedField) => Sql;
@@ -143,7 +144,9 @@ function renderArgument(argument: PlannedArgument, source: ValueSource): Sql {
     }
     case "textQuery": {
       const { operator, language, text } = argument;
-      return sql`pg_catalog.${textQueryFunctions[operator]}(${languageOf(language)}${param(text)})`;
+      return sql`pg_catalog.${tableSql(operatorSql(operator))}(${languageOf(language)}${
+        param(text)
+      })`;
     }
     case "word":
       return literal(argument.text);

@@ -1,5 +1,6 @@
 /** Builds by hand what plans of reading are made of: query strings already read, and the schema
  * cache of tools, makers, manuals, sheds and a few more. @module */
+import type { SimpleOperator } from "../../../src/api/request/url/operators.ts";
 import {
   planRead,
   type ReadConfig,
@@ -18,7 +19,6 @@ import type {
   SelectItem,
   SelectRelation,
   SelectValue,
-  SimpleOperator,
 } from "../../../src/api/request/url/query_types.ts";
 import type { Preferences } from "../../../src/api/request/api_request.ts";
 import { svcDialect } from "../../../src/base/dialect.ts";

@@ -1,4 +1,5 @@
 /** Reads the query shape of a request: the request without its operands and body. @module */
+import { operators } from "../../request/url/operators.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
 import type { RawRequest } from "../../request/raw_request.ts";
@@ -161,12 +162,6 @@ type Slot =
     readonly values: readonly string[];
   };
 
-/** Operators whose operand becomes a parameter unchanged. */
-const plainOperators: ReadonlySet<string> = new Set([
-  ...["eq", "neq", "gt", "gte", "lt", "lte"],
-  ...["sim", "wsim", "swsim"],
-]);
-
 const reservedNames: ReadonlySet<string> = new Set(["select", "columns", "on_conflict"]);
 const reservedSegments: ReadonlySet<string> = new Set(["order", "and", "or", "limit", "offset"]);
 
@@ -185,7 +180,7 @@ function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
   }
   const dot = value.indexOf(".");
   const operator = dot < 0 ? "" : value.slice(0, dot);
-  if (plainOperators.has(operator)) {
+  if (operators.get(operator)?.isParam === true) {
     return { kind: "value", key: `\0f${name}\0${operator}`, value: value.slice(dot + 1) };
   }
   const isArgument = isCall && (isNumber.test(value) || (dot < 0 && !value.includes("(")));

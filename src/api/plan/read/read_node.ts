@@ -1,7 +1,7 @@
 /** The plan of reading a node: the root or one embed. @module */
+import type { FullTextOperator } from "../../request/url/operators.ts";
 import type {
   EmbedQuantifier,
-  FullTextOperator,
   Operation,
   OrderTerm,
   PageDirection,

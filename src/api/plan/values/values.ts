@@ -1,7 +1,7 @@
 /** Plans values: columns with casts and calls of functions. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { Value, ValueArgument, ValueCall } from "../../request/url/value_types.ts";
-import type { FullTextOperator } from "../../request/url/query_types.ts";
+import { type FullTextOperator, isFullText, operatorWords } from "../../request/url/operators.ts";
 import { type FieldScope, planField, type ValueRules } from "./fields.ts";
 import type {
   Condition,
@@ -174,15 +174,10 @@ function planArgument(
   }
 }
 
-const textQueryOperators: ReadonlySet<FullTextOperator> = new Set([
-  "fts",
-  "plfts",
-  "phfts",
-  "wfts",
-]);
+const textQueryWords: ReadonlySet<string> = new Set(operatorWords.filter(isFullText));
 
 /** Words of arguments by their kind. */
-const argumentWords = { unit: timeUnits, part: timeParts, kind: textQueryOperators } as const;
+const argumentWords = { unit: timeUnits, part: timeParts, kind: textQueryWords } as const;
 
 function isFraction(argument: ValueArgument): boolean {
   return argument.kind !== "number" || (Number(argument.text) >= 0 && Number(argument.text) <= 1);

@@ -1,6 +1,6 @@
 /** Grammar of filters: `not.eq.5`, `in.(1,2)`, `is.null`, `fts(english).fat`. @module */
 import { delimiter, ident, quoted } from "./name_grammar.ts";
-import { type OperatorKind, operators } from "./operators.ts";
+import { type Operator, operators } from "./operators.ts";
 import type { Filter, IsWord, Operation } from "./query_types.ts";
 import { commonStart, type Production, type Scanner } from "./scanner.ts";
 import { operand as operandOf } from "./value_grammar.ts";
@@ -64,18 +64,19 @@ function operation(
   }
   switch (found.kind) {
     case "simple":
-    case "quantified": {
-      const { kind, operator } = found;
-      const quantifier = kind === "quantified" && scanner.skip("(") ? anyOrAll(scanner) : null;
-      return { kind: "compare", operator, quantifier, value: operand(scanner, value) };
+    case "quantified":
+    case "pattern": {
+      const { kind, word } = found;
+      const quantifier = kind !== "simple" && scanner.skip("(") ? anyOrAll(scanner) : null;
+      return { kind: "compare", operator: word, quantifier, value: operand(scanner, value) };
     }
     case "fullText": {
-      const { kind, operator } = found;
+      const { kind, word } = found;
       const language = scanner.skip("(") ? languageOf(scanner) : null;
-      return { kind, operator, language, value: operand(scanner, value) };
+      return { kind, operator: word, language, value: operand(scanner, value) };
     }
     case "similar":
-      return { kind: "similar", operator: found.operator, value: operand(scanner, value) };
+      return { kind: "similar", operator: found.word, value: operand(scanner, value) };
     case "in":
       return inList(scanner);
     case "is":
@@ -92,13 +93,12 @@ const rowMarks = ["(col).", "(excluded)."] as const;
 
 type ColumnOperator = Extract<Operation, { readonly kind: "column" }>["operator"];
 
-function columnOperator(found: OperatorKind): ColumnOperator | null {
-  if (found.kind === "isdistinct") return found.kind;
-  return found.kind === "simple" || found.kind === "quantified" ? found.operator : null;
+function columnOperator({ kind, word }: Operator): ColumnOperator | null {
+  return /^(?:simple|quantified|pattern|isdistinct)$/.test(kind) ? word as ColumnOperator : null;
 }
 
 /** Reads lower-case letters; they must be an operator to the last. */
-function operatorWord(scanner: Scanner, labels: readonly string[]): OperatorKind {
+function operatorWord(scanner: Scanner, labels: readonly string[]): Operator {
   const { text, position } = scanner;
   const [word = ""] = /^[a-z]+/.exec(text.slice(position, position + longestOperator + 1)) ?? [];
   const found = operators.get(word);

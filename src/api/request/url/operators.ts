@@ -1,28 +1,96 @@
-/** The operators of filters. @module */
-import type { FullTextOperator, SimilarityOperator, SimpleOperator } from "./query_types.ts";
+/** The operators of filters, in one table. Grammar, SQL, plan cache, hints, and documentation read it. @module */
 
-export type OperatorKind =
-  | { readonly kind: "simple" | "quantified"; readonly operator: SimpleOperator }
-  | { readonly kind: "fullText"; readonly operator: FullTextOperator }
-  | { readonly kind: "similar"; readonly operator: SimilarityOperator }
-  | { readonly kind: "in" | "is" | "isdistinct" };
+interface OperatorRow {
+  /**
+   * `quantified` takes `(any)` and `(all)`, and `pattern` is such a comparison with a pattern, which is no value of
+   * the column's type. `fullText` takes a language.
+   */
+  readonly kind:
+    | "simple"
+    | "quantified"
+    | "pattern"
+    | "fullText"
+    | "similar"
+    | "in"
+    | "is"
+    | "isdistinct";
+  /** The operator of PostgreSQL; for `fullText`, the function that makes the query. */
+  readonly sql: string;
+  /** Whether the operand becomes a parameter as it is. The plan cache then has one plan for all operands. */
+  readonly isParam?: true;
+  /** What the reference has in place of the SQL. */
+  readonly doc?: string;
+}
 
-export const operators: ReadonlyMap<string, OperatorKind> = new Map<string, OperatorKind>([
-  ...(["eq", "gt", "gte", "lt", "lte", "like", "ilike", "match", "imatch"] as const).map(
-    (operator) => [operator, { kind: "quantified", operator }] as const,
-  ),
-  ...(["neq", "cs", "cd", "ov", "sl", "sr", "nxr", "nxl", "adj"] as const).map(
-    (operator) => [operator, { kind: "simple", operator }] as const,
-  ),
-  ...(["fts", "plfts", "phfts", "wfts"] as const).map(
-    (operator) => [operator, { kind: "fullText", operator }] as const,
-  ),
-  ...(["sim", "wsim", "swsim"] as const).map(
-    (operator) => [operator, { kind: "similar", operator }] as const,
-  ),
-  ["in", { kind: "in" }],
-  ["is", { kind: "is" }],
-  ["isdistinct", { kind: "isdistinct" }],
-]);
+const table = {
+  eq: { kind: "quantified", sql: "=", isParam: true },
+  neq: { kind: "simple", sql: "<>", isParam: true },
+  gt: { kind: "quantified", sql: ">", isParam: true },
+  gte: { kind: "quantified", sql: ">=", isParam: true },
+  lt: { kind: "quantified", sql: "<", isParam: true },
+  lte: { kind: "quantified", sql: "<=", isParam: true },
+  like: { kind: "pattern", sql: "like", doc: "`LIKE`; `*` stands for `%`" },
+  ilike: { kind: "pattern", sql: "ilike", doc: "`ILIKE`; `*` stands for `%`" },
+  match: { kind: "quantified", sql: "~" },
+  imatch: { kind: "quantified", sql: "~*" },
+  in: { kind: "in", sql: "= any", doc: "`= ANY`: `id=in.(1,2)`" },
+  is: {
+    kind: "is",
+    sql: "is",
+    doc: "`IS` with `null`, `not_null`, `true`, `false`, `unknown`",
+  },
+  isdistinct: { kind: "isdistinct", sql: "is distinct from", doc: "`IS DISTINCT FROM`" },
+  fts: { kind: "fullText", sql: "to_tsquery" },
+  plfts: { kind: "fullText", sql: "plainto_tsquery" },
+  phfts: { kind: "fullText", sql: "phraseto_tsquery" },
+  wfts: { kind: "fullText", sql: "websearch_to_tsquery" },
+  cs: { kind: "simple", sql: "@>" },
+  cd: { kind: "simple", sql: "<@" },
+  ov: { kind: "simple", sql: "&&" },
+  sl: { kind: "simple", sql: "<<" },
+  sr: { kind: "simple", sql: ">>" },
+  nxr: { kind: "simple", sql: "&<" },
+  nxl: { kind: "simple", sql: "&>" },
+  adj: { kind: "simple", sql: "-|-" },
+  sim: { kind: "similar", sql: "%", isParam: true },
+  wsim: { kind: "similar", sql: "%>", isParam: true },
+  swsim: { kind: "similar", sql: "%>>", isParam: true },
+} as const satisfies Readonly<Record<string, OperatorRow>>;
+
+type Table = typeof table;
+
+type WordsOf<Kind extends OperatorRow["kind"]> = {
+  [Word in keyof Table]: Table[Word]["kind"] extends Kind ? Word : never;
+}[keyof Table];
+
+export type SimpleOperator = WordsOf<"simple" | "quantified" | "pattern">;
+/** Operators that compare texts by their trigrams. */
+export type SimilarityOperator = WordsOf<"similar">;
+export type FullTextOperator = WordsOf<"fullText">;
+export type OperatorWord = keyof Table;
+
+/** A word and the row of it. */
+export type Operator =
+  & {
+    [Word in keyof Table]: Table[Word] & { readonly word: Word };
+  }[keyof Table]
+  & Pick<OperatorRow, "isParam" | "doc">;
+
+export const operators: ReadonlyMap<string, Operator> = new Map(
+  Object.entries(table).map(([word, row]) => [word, { ...row, word } as Operator]),
+);
 
 export const operatorWords: readonly string[] = [...operators.keys()];
+
+/** Returns the operator of PostgreSQL, or the name of the function that makes a text query. */
+export function operatorSql(word: OperatorWord): string {
+  return table[word].sql;
+}
+
+export function isPattern(word: SimpleOperator): boolean {
+  return table[word].kind === "pattern";
+}
+
+export function isFullText(word: string): boolean {
+  return operators.get(word)?.kind === "fullText";
+}

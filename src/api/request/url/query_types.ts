@@ -1,5 +1,6 @@
 /** The parsed query string, before anything is looked up in the schema cache. @module */
 import type { ServiceError } from "../../../base/errors/service_error.ts";
+import type { FullTextOperator, SimilarityOperator, SimpleOperator } from "./operators.ts";
 import type { Field, Operand, Value } from "./value_types.ts";
 
 export type JoinType = "left" | "inner";
@@ -60,30 +61,6 @@ export type EmbedItem = SelectRelation | SelectSpread;
 
 export type KeyedItem = SelectField | SelectValue;
 
-export type SimpleOperator =
-  | "eq"
-  | "neq"
-  | "gt"
-  | "gte"
-  | "lt"
-  | "lte"
-  | "like"
-  | "ilike"
-  | "match"
-  | "imatch"
-  | "cs"
-  | "cd"
-  | "ov"
-  | "sl"
-  | "sr"
-  | "nxr"
-  | "nxl"
-  | "adj";
-
-/** Operators that compare texts by their trigrams. */
-export type SimilarityOperator = "sim" | "wsim" | "swsim";
-
-export type FullTextOperator = "fts" | "plfts" | "phfts" | "wfts";
 export type IsWord = "null" | "not_null" | "true" | "false" | "unknown";
 
 /** A comparison, after the optional `not.`. */
