@@ -1,9 +1,9 @@
-/** The operators of filters, in one table. Grammar, SQL, plan cache, hints, and documentation read it. @module */
+/** The operators of filters, in one table. Grammar, SQL, plan cache and hints read it. @module */
 
 interface OperatorRow {
   /**
-   * `quantified` takes `(any)` and `(all)`, and `pattern` is such a comparison with a pattern, which is no value of
-   * the column's type. `fullText` takes a language.
+   * `quantified` takes `(any)` and `(all)`. So does `pattern`, whose operand is a pattern and not a value of the
+   * column's type. `fullText` takes a language.
    */
   readonly kind:
     | "simple"
@@ -18,8 +18,6 @@ interface OperatorRow {
   readonly sql: string;
   /** Whether the operand becomes a parameter as it is. The plan cache then has one plan for all operands. */
   readonly isParam?: true;
-  /** What the reference has in place of the SQL. */
-  readonly doc?: string;
 }
 
 const table = {
@@ -29,17 +27,13 @@ const table = {
   gte: { kind: "quantified", sql: ">=", isParam: true },
   lt: { kind: "quantified", sql: "<", isParam: true },
   lte: { kind: "quantified", sql: "<=", isParam: true },
-  like: { kind: "pattern", sql: "like", doc: "`LIKE`; `*` stands for `%`" },
-  ilike: { kind: "pattern", sql: "ilike", doc: "`ILIKE`; `*` stands for `%`" },
+  like: { kind: "pattern", sql: "like" },
+  ilike: { kind: "pattern", sql: "ilike" },
   match: { kind: "quantified", sql: "~" },
   imatch: { kind: "quantified", sql: "~*" },
-  in: { kind: "in", sql: "= any", doc: "`= ANY`: `id=in.(1,2)`" },
-  is: {
-    kind: "is",
-    sql: "is",
-    doc: "`IS` with `null`, `not_null`, `true`, `false`, `unknown`",
-  },
-  isdistinct: { kind: "isdistinct", sql: "is distinct from", doc: "`IS DISTINCT FROM`" },
+  in: { kind: "in", sql: "= any" },
+  is: { kind: "is", sql: "is" },
+  isdistinct: { kind: "isdistinct", sql: "is distinct from" },
   fts: { kind: "fullText", sql: "to_tsquery" },
   plfts: { kind: "fullText", sql: "plainto_tsquery" },
   phfts: { kind: "fullText", sql: "phraseto_tsquery" },
@@ -74,7 +68,7 @@ export type Operator =
   & {
     [Word in keyof Table]: Table[Word] & { readonly word: Word };
   }[keyof Table]
-  & Pick<OperatorRow, "isParam" | "doc">;
+  & Pick<OperatorRow, "isParam">;
 
 export const operators: ReadonlyMap<string, Operator> = new Map(
   Object.entries(table).map(([word, row]) => [word, { ...row, word } as Operator]),
