@@ -10,7 +10,7 @@ const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
   ["!6", ["::1"]],
 ]);
 
-export interface Readiness {
+export interface ReadyAnswer {
   readonly isReady: boolean;
   readonly message: string;
 }
@@ -22,7 +22,7 @@ export async function askReady(
     "adminServerHost" | "adminServerPort" | "dialect"
   >,
   request: (url: string) => Promise<number | null> = requestStatus,
-): Promise<Readiness> {
+): Promise<ReadyAnswer> {
   if (port === null) {
     return notReady("Admin server is not running. Please check admin-server-port config.");
   }
@@ -46,7 +46,7 @@ export async function askReady(
   return notReady(`connection refused to ${urls[0]}`);
 }
 
-function notReady(reason: string): Readiness {
+function notReady(reason: string): ReadyAnswer {
   return { isReady: false, message: `ERROR: ${reason}` };
 }
 

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../base/lib/json_object.ts";
 export type RolePathStep =
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "index"; readonly index: number }
-  | { readonly kind: "filter"; readonly operator: Operator; readonly expected: string };
+  | { readonly kind: "filter"; readonly operator: RoleComparison; readonly expected: string };
 
 /** How a filter compares an element with the expected text. */
 const comparisons = {
@@ -16,7 +16,7 @@ const comparisons = {
   "*==": (text: string, expected: string) => text.includes(expected),
 } as const;
 
-type Operator = keyof typeof comparisons;
+type RoleComparison = keyof typeof comparisons;
 
 /**
  * `Step = "." 1*NameCharacter / "." Quoted / "[" 1*DIGIT "]" / "[?(@" *SP Operator *SP Quoted ")]"`
@@ -84,6 +84,6 @@ function toStep(match: RegExpExecArray): RolePathStep {
   const [, bareName, quotedName, index, operator, expected] = match;
   if (index !== undefined) return { kind: "index", index: Number(index) };
   return operator !== undefined && expected !== undefined
-    ? { kind: "filter", operator: operator as Operator, expected }
+    ? { kind: "filter", operator: operator as RoleComparison, expected }
     : { kind: "name", name: bareName ?? quotedName ?? "" };
 }
