@@ -229,8 +229,9 @@ function childOf(
   name: string,
   { urlUseLegacyTargetNames }: TargetNameConfig,
 ): Draft | undefined {
-  return children.find(({ item }) => addressOf(item!) === name) ??
-    (urlUseLegacyTargetNames ? children.find(({ item }) => item!.target === name) : undefined);
+  return children.find(({ item }) =>
+    addressOf(item!) === name || (urlUseLegacyTargetNames && item!.target === name)
+  );
 }
 
 function notEmbedded({ children }: Draft, name: string, parameter: string): ServiceError {
