@@ -70,6 +70,12 @@ const things: readonly Row[] = [
   ["GET /things?select=id&body=plfts(german).Hunde", {}, 200, ids(2)],
   ["GET /things?select=id&body=phfts(english).fat cats", {}, 200, ids(1)],
   ["GET /things?select=id&plain->n=fts.x", {}, 200, []],
+  ["GET /things?select=id&plain->n->k=eq.[1,2]", {}, 200, ids(1)],
+  ["GET /things?select=id&plain->0=in.(10,20)", {}, 200, ids(2)],
+  ["GET /things?select=id&plain->n=not.is.null", {}, 200, ids(1)],
+  ["GET /things?select=id&plain->n=cs.{}", {}, 200, ids(1)],
+  ["GET /things?select=id&or=(plain->1.gt.10,id.eq.3)&order=id", {}, 200, ids(2, 3)],
+  ["GET /things?select=id&id=lt.3&order=plain->0.nullslast", {}, 200, ids(2, 1)],
   ["GET /things?select=c1&order=c1.desc&id=lt.3", {}, 200, [{ c1: "two" }, { c1: "one" }]],
 ];
 columns.rows("columns of unusual types and names", things);

@@ -4,7 +4,7 @@ import { errors } from "../../base/errors/catalogue.ts";
 import type { Filter, LogicGroup, LogicTree, Operation } from "../request/url/query_types.ts";
 import type { Field, Operand, Value } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation } from "../../state/schema_cache/schema_cache.ts";
-import { cachedColumn, type FieldScope } from "./values/fields.ts";
+import { cachedColumn, comparable, type FieldScope } from "./values/fields.ts";
 import { ownNames, valueOf } from "./read/level_names.ts";
 import type { Condition, FieldCondition, PlannedValue } from "./read/read_node.ts";
 import { isTextType, similaritySchema } from "./values/search_operators.ts";
@@ -68,7 +68,8 @@ export function planFilter(
 ): FieldCondition {
   const { negated, operation } = filter;
   const compared = comparedOf(filter, scope);
-  const field = planValue(compared, scope, place);
+  const value = planValue(compared, scope, place);
+  const field = operation.kind === "is" ? value : comparable(value, scope);
   switch (operation.kind) {
     case "compare": {
       const convert = isPattern(operation.operator) ? null : inputFunction(compared, scope);

@@ -9,7 +9,7 @@ import { planRowCondition, rowValue } from "../conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
 import { impliedConditions } from "./implied_conditions.ts";
 import { planDistinct } from "./distinct.ts";
-import type { FieldScope, LevelNames, ValueRules } from "../values/fields.ts";
+import { comparable, type FieldScope, type LevelNames, type ValueRules } from "../values/fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
 import { embedNames, isKeyed, keyOfItem, levelNames, ownNames } from "./level_names.ts";
 import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
@@ -202,7 +202,8 @@ function planOrder(term: OrderTerm, level: EmbedScope, filters: AggregateFilters
   if (relation === null) {
     const value = operand?.kind === "value" ? operand.value : rowValue(field, scope);
     const place = { takesAggregate: true, filter: filters.get(field.name) ?? [] };
-    return { kind: "value", value: planValue(value, scope, place), direction, nulls };
+    const planned = comparable(planValue(value, scope, place), scope);
+    return { kind: "value", value: planned, direction, nulls };
   }
   const embed = positionOf(node, relation)!;
   return { kind: "related", embed, key: field.name, path: field.path, direction, nulls };

@@ -1,6 +1,6 @@
 /** Columns of a node, and paths into their values. @module */
 import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
-import type { PlannedField, RowType } from "../read/read_node.ts";
+import type { PlannedField, PlannedValue, RowType } from "../read/read_node.ts";
 import type { KeyedItem } from "../../request/url/query_types.ts";
 import type { Field, PathStep } from "../../request/url/value_types.ts";
 
@@ -45,6 +45,13 @@ export function planField({ name, path }: Field, scope: FieldScope): PlannedFiel
 export function orderField({ name, path }: Field, { columns }: Relation): PlannedField {
   const type = columns.find((column) => column.name === name)?.declaredType;
   return { column: name, path, toJsonb: needsJsonb(path, type), computedOn: null };
+}
+
+/** Returns a value that operators take: a part of `json`, which has none, becomes `jsonb`. */
+export function comparable(value: PlannedValue, scope: FieldScope): PlannedValue {
+  if (value.kind !== "column" || value.field.path.at(-1)?.arrow !== "->") return value;
+  if (cachedColumn(value.field.column, scope)?.declaredType !== "json") return value;
+  return { ...value, field: { ...value.field, toJsonb: true } };
 }
 
 function needsJsonb(path: readonly PathStep[], type: string | undefined): boolean {
