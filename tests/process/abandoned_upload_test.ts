@@ -1,7 +1,7 @@
 import { deepStrictEqual, match } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { freePort } from "../support/server/free_port.ts";
-import { type FileConfig, startAppState } from "../support/server/process.ts";
+import { type FileConfig, startService } from "../support/server/process.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 
@@ -23,7 +23,7 @@ for (const limits of ways) {
     const database = await engines.pg(fixture);
     const port = freePort();
     try {
-      await using service = await startAppState({
+      await using service = await startService({
         "db-uri": database.uri,
         "db-schemas": "api",
         "db-anon-role": "web_anon",

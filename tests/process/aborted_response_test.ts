@@ -1,13 +1,13 @@
 import { match, rejects, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { CutError, HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 Deno.test("a failure while rows are sent leaves the body without its end, and is logged", async () => {
   await using resources = new AsyncDisposableStack();
   const database = await engines.pg({ name: "rows_form", roles: ["anon"] });
   resources.defer(() => database.remove());
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": database.uri,
     "db-schemas": "api",
     "db-anon-role": "anon",

@@ -1,7 +1,7 @@
 /** How much memory a large binary body takes on its way out. */
 import { ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 /** Sizes of bodies in megabytes, and how often each is asked for. */
@@ -22,7 +22,7 @@ Deno.test({
     await using resources = new AsyncDisposableStack();
     const database = await engines.pg({ name: "representations", roles: ["anon", "writer"] });
     resources.defer(() => database.remove());
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "anon",

@@ -2,7 +2,7 @@ import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
-import { configText, type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { configText, type ServiceProcess, startService } from "../support/server/process.ts";
 
 const schema = `
   drop schema api cascade;
@@ -80,7 +80,7 @@ const locks: readonly (readonly [statement: string, locked: string | null])[] = 
 
 Deno.test("a reload waits for no lock of a table longer than 5 s, and names its owner", async (t) => {
   await withDatabase(async ({ admin, uri, superuserUri }) => {
-    await using service = await startAppState({
+    await using service = await startService({
       ...options,
       "db-uri": uri,
       "db-schemas": "api,v2",
@@ -142,7 +142,7 @@ Deno.test("a reload waits for no lock of a table longer than 5 s, and names its 
 Deno.test("a start waits for the end of a lock, and says so", async () => {
   await withDatabase(async ({ admin, uri }) => {
     await admin.query("begin; lock table api.partial in access exclusive mode");
-    await using service = await startAppState({ ...options, "db-uri": uri, "db-schemas": "api" });
+    await using service = await startService({ ...options, "db-uri": uri, "db-schemas": "api" });
     await service.stderr.waitFor(/The schema cache cannot be loaded: process \d+ .* api\.partial$/);
     deepStrictEqual(await ready(service), [503, "0", "1", undefined]);
     await admin.query("commit");
@@ -158,7 +158,7 @@ for (const dialect of ["svc", "pgrst"]) {
   Deno.test(`in ${dialect} one missing schema of several is an error and no outage`, async () => {
     await withDatabase(async ({ admin, uri }) => {
       const config = { ...options, dialect, "db-uri": uri, "db-schemas": "api,v2" };
-      await using service = await startAppState({
+      await using service = await startService({
         ...config,
         "db-extra-search-path": "public,extensions",
       });
@@ -185,7 +185,7 @@ for (const dialect of ["svc", "pgrst"]) {
 Deno.test("a start serves the schemas that exist", async () => {
   await withDatabase(async ({ uri }) => {
     const config = { ...options, "db-uri": uri, "db-schemas": "nothing,api" };
-    await using service = await startAppState(config);
+    await using service = await startService(config);
     await service.listening();
     deepStrictEqual(lines(service, 0, /does not exist/), [missing("nothing")]);
     strictEqual(await answer(service, "GET /plain?select=id"), '200 [{"id":1}]');
@@ -205,7 +205,7 @@ const changes:
 Deno.test("a reload of the configuration loads what it changes before it is announced", async (t) => {
   await withDatabase(async ({ uri }) => {
     const config = { ...options, "db-uri": uri };
-    await using service = await startAppState({ ...config, "db-schemas": "api" });
+    await using service = await startService({ ...config, "db-schemas": "api" });
     await service.listening();
     const write = async (line: string) => {
       const ports = (await Deno.readTextFile(service.configPath)).split("\n")

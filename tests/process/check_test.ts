@@ -2,7 +2,7 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { diagnosedDatabase, type FileOptions } from "../support/handler/diagnosis.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { findPgbouncer, startPgbouncer } from "../support/database/pgbouncer.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { programFolder } from "../support/server/program.ts";
 
 const secret = "a secret of at least thirty-two bytes";
@@ -194,7 +194,7 @@ for (const [level, options, count] of startLines) {
       "revoke usage on schema api from {anon}; grant truncate on api.film to {anon}",
     );
     const { dbUri, dbAnonRole } = database.config({});
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": dbUri,
       "db-anon-role": dbAnonRole!,
       "db-schemas": "api",

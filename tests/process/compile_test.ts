@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 
@@ -33,7 +33,7 @@ Deno.test("the executable's permissions suffice to serve, reload and end", async
   const database = await engines.pg(fixture);
   const folder = await Deno.makeTempDir({ prefix: "svc_compile_" });
   try {
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "web_anon",

@@ -5,7 +5,7 @@ import { metadataTransaction } from "../../src/database/transaction.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/database/postgres_server.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;
@@ -85,7 +85,7 @@ for (const [text, expected] of described) {
 }
 
 Deno.test("the process serves the database that dbname in a URI's query part names", async () => {
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": `postgresql://authenticator:p@/?host=${encodeURIComponent(server.folder)}` +
       `&port=${server.port}&dbname=shop`,
     "db-schemas": "api",
@@ -98,7 +98,7 @@ Deno.test("the process serves the database that dbname in a URI's query part nam
 
 for (const dialect of ["svc", "pgrst"]) {
   Deno.test(`in ${dialect} the process ends with the name of an unknown parameter`, async () => {
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": "postgres://user:hidden@127.0.0.1/shop?schema=hidden",
       "db-schemas": "api",
       dialect,

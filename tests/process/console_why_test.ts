@@ -2,7 +2,7 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 const fixture = { name: "policy_tests", roles: ["web_anon", "web_user"] };
 
@@ -32,7 +32,7 @@ for (const signIn of [true, false]) {
     const database = await engines.pg(fixture);
     await withClient(database.superuserUri!, (client) => client.query(rows));
     {
-      await using service = await startAppState({
+      await using service = await startService({
         ...{ "db-uri": database.superuserUri!, "db-schemas": "api", "db-anon-role": "web_anon" },
         ...{ "jwt-secret": testSecret, "jwt-aud": "shop", "admin-sign-in": signIn },
       });

@@ -3,7 +3,7 @@ import { startPostgres } from "../support/database/postgres_server.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { holdLock, waitForLock } from "../support/database/held_lock.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { errorBody } from "../support/handler/rows.ts";
 
 const schema = `
@@ -19,7 +19,7 @@ const schema = `
 `;
 
 Deno.test("a database that is not there is waited for", async () => {
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": `postgres://nobody:secret-word@127.0.0.1:${freePort()}/nothing`,
     "db-schemas": "api",
     "db-anon-role": "anon",
@@ -42,7 +42,7 @@ Deno.test("a database that is not there is waited for", async () => {
 Deno.test("a server that restarts is found again", async (t) => {
   await using server = await startPostgres({ cluster: "copied" });
   await withClient(server.uri(), (client) => client.query(schema));
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": server.uri({ user: "authenticator", password: "p" }),
     "db-schemas": "api",
     "db-anon-role": "anon",

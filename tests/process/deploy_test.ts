@@ -5,6 +5,10 @@ import { configSource } from "../../src/state/config/source.ts";
 import { adminListenAddress, apiListenAddress } from "../../src/process/server/listen_address.ts";
 import { debuggerPort } from "../support/server/debugger_attack.ts";
 import { findProgram } from "../support/server/find_program.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { startService } from "../support/server/process.ts";
+import { onDeno } from "../support/server/program_command.ts";
+import { openTodos } from "../support/server/todos.ts";
 import { testSecret } from "../support/handler/token.ts";
 import { wingOptions } from "../../src/process/wings.ts";
 
@@ -215,3 +219,43 @@ async function run(program: string, args: readonly string[]): Promise<string> {
   ok(success, text);
   return text;
 }
+
+Deno.test({
+  ...onDeno,
+  name: "the permissions of the page suffice to read, to write and to keep long bodies in files",
+  fn: async () => {
+    const page = Deno.readTextFileSync(new URL("../../docs/how-to/deploy.md", import.meta.url));
+    const [command = ""] = /deno run --no-prompt[^`]*?main\.ts/.exec(page) ?? [];
+    await using todos = await openTodos();
+    const database = new URL(String(todos.config["db-uri"]));
+    const [port, adminPort] = [freePort(), freePort()];
+    const root = new URL("../../", import.meta.url).pathname;
+    const permissions = command.split(/[\s\\]+/).slice(2, -1).map((flag) =>
+      flag
+        .replace("db.example.com:5432", database.host)
+        .replace("0.0.0.0:3000", `0.0.0.0:${port}`)
+        .replace("127.0.0.1:3001", `127.0.0.1:${adminPort}`)
+        .replace("=.,/etc/svc", `=${root},/etc/svc`)
+    );
+    await using service = await startService({
+      ...todos.config,
+      "jwt-secret": testSecret,
+      "server-port": port,
+      "server-host": "0.0.0.0",
+      "admin-server-port": adminPort,
+      "admin-server-host": "127.0.0.1",
+    }, { permissions });
+    await service.listening();
+    strictEqual((await service.fetch("GET /todos?limit=1")).status, 200);
+    const body = JSON.stringify({ task: "x".repeat(5_000_000) });
+    const posted = await service.fetch("POST /todos", {
+      as: { role: "todo_user", sub: "a" },
+      body,
+    });
+    strictEqual(posted.status, 201);
+    strictEqual((await service.fetchAdmin("GET /metrics")).status, 200);
+    const { code } = await service.stop();
+    strictEqual(code, 0);
+    strictEqual(/NotCapable|Requires .* access/.test(service.stderr.all.join("\n")), false);
+  },
+});

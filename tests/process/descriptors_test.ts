@@ -2,11 +2,11 @@ import { ok, strictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 Deno.test("the port is open again when file descriptors are free again", async () => {
   const port = freePort();
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": "postgres://127.0.0.1:1/none",
     "db-schemas": "api",
     "server-host": "127.0.0.1",
@@ -30,7 +30,7 @@ Deno.test("the port is open again when file descriptors are free again", async (
 
 Deno.test("with limits of connections, open connections are served without descriptors", async () => {
   const port = freePort();
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": "postgres://127.0.0.1:1/none",
     "db-schemas": "api",
     "server-host": "127.0.0.1",

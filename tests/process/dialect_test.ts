@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { freePort } from "../support/server/free_port.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { testSecret } from "../support/handler/token.ts";
 
 const init = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
@@ -26,7 +26,7 @@ admin-server-port = ${adminPort}
 app { settings { region = "eu" } }
 `;
   const ports = { "server-port": port, "admin-server-port": adminPort };
-  await using service = await startAppState(ports, {
+  await using service = await startService(ports, {
     configText,
     env: { PGRST_DB_MAX_ROWS: "1", SVC_DB_MAX_ROWS: "2", PGRST_NOT_A_KEY: "x" },
   });

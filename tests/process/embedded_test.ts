@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { applyInit } from "../../src/database/adapters/init_script.ts";
 import { startEngine } from "../../src/database/adapters/start_engine.ts";
 import { cacheEnvironment } from "../support/server/cache_folder.ts";
-import { type FileConfig, type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 
 let cache: string;
 Deno.test.beforeAll(async () => void (cache = await Deno.makeTempDir({ prefix: "svc_cache_" })));
@@ -26,7 +26,7 @@ async function start(
   config: FileConfig = {},
 ): Promise<ServiceProcess> {
   await Deno.writeTextFile(join(folder, "my.sql"), sql);
-  return await startAppState({
+  return await startService({
     "db-uri": `pglite://${join(folder, "data")}`,
     "db-embedded-init": join(folder, "my.sql"),
     "db-schemas": "api",

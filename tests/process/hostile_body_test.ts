@@ -1,7 +1,7 @@
 /** Bodies that are made to exhaust the service, whose heap is small, while others are answered. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
-import { type FileConfig, type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 const encoder = new TextEncoder();
@@ -213,7 +213,7 @@ for (const [mode, limits] of Object.entries(modes)) {
       await using resources = new AsyncDisposableStack();
       const database = await engines.pg({ name: "long_bodies", roles: ["anon", "writer"] });
       resources.defer(() => database.remove());
-      await using service = await startAppState({
+      await using service = await startService({
         "db-uri": database.uri,
         "db-schemas": "api",
         "db-anon-role": "anon",

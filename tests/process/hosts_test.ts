@@ -5,7 +5,7 @@ import { eventually } from "../support/timing/eventually.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/database/postgres_server.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;
@@ -119,7 +119,7 @@ for (const [names, attributes, used] of rows) {
 }
 
 Deno.test("the pool reads from the standby while the listener listens to the primary", async () => {
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": uriOf(["standby", "primary"], "read-only"),
     "db-schemas": "api",
     "db-anon-role": "anon",
@@ -135,7 +135,7 @@ Deno.test("the pool reads from the standby while the listener listens to the pri
 });
 
 Deno.test("a standby alone cannot be listened to, which readiness tells", async () => {
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": uriOf(["standby"], null),
     "db-schemas": "api",
     "db-anon-role": "anon",

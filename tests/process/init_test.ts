@@ -6,7 +6,7 @@ import { prepared, serverVariable } from "../support/runner/environment.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import {
   type EndedProgram,
   findScript,
@@ -229,7 +229,7 @@ Deno.test("svc init --apply makes an API that answers, and twice is as once", as
   });
 
   await t.step("the service reads and writes", async () => {
-    await using service = await startAppState({}, {
+    await using service = await startService({}, {
       configText: conf.replace(/^admin-server-port.*$/m, `admin-server-port = ${freePort()}`) +
         `server-port = ${freePort()}\n`,
     });
@@ -497,7 +497,7 @@ Deno.test("svc init --apply works where transactions are read-only by default", 
   deepStrictEqual([code, stderr], [0, ""]);
   const conf = await folder.read("svc.conf");
   const admin = freePort();
-  await using service = await startAppState({}, {
+  await using service = await startService({}, {
     configText: conf.replace(/^admin-server-port.*$/m, `admin-server-port = ${admin}`) +
       `server-port = ${freePort()}\n`,
   });

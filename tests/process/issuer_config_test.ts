@@ -1,7 +1,7 @@
 /** Mistakes in the options of issuers: at the start, and in a reload. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
-import { configText, type FileConfig, startAppState } from "../support/server/process.ts";
+import { configText, type FileConfig, startService } from "../support/server/process.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 import { openTodos } from "../support/server/todos.ts";
 
@@ -43,7 +43,7 @@ const mistakes: readonly (readonly [name: string, config: FileConfig, message: R
 for (const [name, config, message] of mistakes) {
   Deno.test(`the process ends with 1 and the place of the mistake: ${name}`, async () => {
     const ports = { "server-port": 0, "admin-server-port": 0 };
-    await using service = await startAppState({ ...ports, ...base, ...config });
+    await using service = await startService({ ...ports, ...base, ...config });
     strictEqual((await service.status).code, 1);
     await service.stderr.ended;
     const lines = service.stderr.all.filter((text) => text.startsWith("svc: "));
@@ -55,7 +55,7 @@ for (const [name, config, message] of mistakes) {
 
 Deno.test("a reload applies other issuers, and keeps the old ones after a mistake", async () => {
   await using todos = await openTodos();
-  await using service = await startAppState({ ...todos.config, ...issuers(own) });
+  await using service = await startService({ ...todos.config, ...issuers(own) });
   await service.listening();
   const text = await Deno.readTextFile(service.configPath);
   const write = (config: FileConfig) => {

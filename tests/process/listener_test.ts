@@ -2,7 +2,7 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
 import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
-import { type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;
@@ -43,7 +43,7 @@ Deno.test("notifications ask for reloads", async (t) => {
   await using server = await startPostgres({ cluster: "copied" });
   await withClient(server.uri(), async (client) => {
     await client.query(schema);
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": server.uri({ user: "authenticator", password: "p" }),
       "db-schemas": "api",
       "db-anon-role": "anon",
@@ -200,7 +200,7 @@ Deno.test("notifications ask for reloads of an embedded database, too", async ()
       end $$;
     `,
     );
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": "pglite://memory",
       "db-embedded-init": init,
       "db-schemas": "api",

@@ -5,7 +5,7 @@ import { engines } from "../support/database/engines.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { LiveStream } from "../support/clients/live_client.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 import { eventually } from "../support/timing/eventually.ts";
 
@@ -34,7 +34,7 @@ async function openStreams(origin: string, count: number): Promise<readonly Live
 Deno.test("SIGTERM ends streams at the end of a batch, and the process at once", async () => {
   const database = await engines.pg(fixture);
   try {
-    await using service = await startAppState(configFor(database.uri));
+    await using service = await startService(configFor(database.uri));
     await service.listening();
     const streams = await openStreams(service.origin, 100);
     for (const stream of streams) await stream.next();
@@ -56,7 +56,7 @@ Deno.test("streams outlive a database that is away, polls do not, and both get t
     async (client) => void await client.query(await fixtureSql(fixture)),
   );
   const uri = server.uri({ user: "authenticator", password: "authenticator" });
-  await using service = await startAppState(configFor(uri));
+  await using service = await startService(configFor(uri));
   await service.listening();
   const [stream] = await openStreams(service.origin, 1);
   await stream!.next();

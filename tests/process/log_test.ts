@@ -6,7 +6,7 @@ import { freePort } from "../support/server/free_port.ts";
 import { programCommand } from "../support/server/program_command.ts";
 import { startClients } from "../support/clients/keep_alive_clients.ts";
 import { collectLines } from "../support/server/lines.ts";
-import { configText, startAppState } from "../support/server/process.ts";
+import { configText, startService } from "../support/server/process.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 
@@ -42,7 +42,7 @@ const requests:
 Deno.test("log-query tells the SQL of each request before the request, and no value", async (t) => {
   const database = await engines.pg(fixture);
   try {
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "web_anon",
@@ -101,7 +101,7 @@ Deno.test("log-query leaves out the commands with values that Citus forwards", a
   const database = await engines.pg(fixture);
   try {
     await withClient(database.superuserUri!, (client) => client.query(citusFake));
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "web_anon",

@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
@@ -52,7 +52,7 @@ async function lint(metrics: string): Promise<string | null> {
 Deno.test("/metrics counts every request that was sent", async (t) => {
   const database = await engines.pg(fixture);
   try {
-    await using service = await startAppState({
+    await using service = await startService({
       ...base,
       "db-uri": database.uri,
       "jwt-secret": testSecret,
@@ -128,7 +128,7 @@ Deno.test("/metrics counts every request that was sent", async (t) => {
 Deno.test("log-format = json writes one valid object per line for whatever clients send", async (t) => {
   const database = await engines.pg(fixture);
   try {
-    await using service = await startAppState({
+    await using service = await startService({
       ...base,
       "db-uri": database.uri,
       "jwt-secret": testSecret,

@@ -3,12 +3,12 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { type OidcProvider, startOidcProvider } from "../support/server/oidc_provider.ts";
-import { type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 
 const fixture = { name: "revocations", roles: ["anon", "writer"] };
 
 function start(uri: string, { issuer }: OidcProvider): Promise<ServiceProcess> {
-  return startAppState({
+  return startService({
     "db-uri": uri,
     "db-schemas": "api",
     "db-anon-role": "anon",

@@ -5,7 +5,7 @@ import { eventually } from "../support/timing/eventually.ts";
 import { engines } from "../support/database/engines.ts";
 import { guardedFolder } from "../support/runner/guarded_folder.ts";
 import { withClient } from "../support/database/postgres_client.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 Deno.test("db-password-file is read for each new connection, and again after a refusal", async () => {
   const database = await engines.pg({ name: "serving", roles: ["web_anon"] });
@@ -21,7 +21,7 @@ Deno.test("db-password-file is read for each new connection, and again after a r
     uri.username = login;
     uri.password = "of_the_uri";
     await Deno.writeTextFile(file, "not yet\n");
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": uri.href,
       "db-password-file": file,
       "db-schemas": "api",

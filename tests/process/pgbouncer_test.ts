@@ -5,7 +5,7 @@ import { findPgbouncer, type PoolMode, startPgbouncer } from "../support/databas
 import { withClient } from "../support/database/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/database/postgres_server.ts";
 import { startRewritingProxy } from "../support/database/rewriting_proxy.ts";
-import { type FileConfig, type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 
 /** The probe at the start leaves its statement on a server connection of the pooler. */
 const schema = `
@@ -48,7 +48,7 @@ function startBehind(
   port: number,
   { prepared, ...config }: { readonly prepared: boolean | "auto" } & FileConfig,
 ) {
-  return startAppState({
+  return startService({
     "db-uri": `postgres://authenticator@127.0.0.1:${port}/postgres`,
     "db-schemas": "api",
     "db-anon-role": "anon",
@@ -131,7 +131,7 @@ Deno.test({
   fn: async () => {
     await using pooler = await startPooler("transaction");
     await using proxy = startRewritingProxy(server.port);
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri":
         `postgres://authenticator:p@127.0.0.1:${proxy.port}/postgres?sslmode=disable&application_name=`,
       "db-schemas": "api",

@@ -8,7 +8,7 @@ import { codeBlocks, root } from "../support/docs/markdown.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 import { findProgram } from "../support/server/find_program.ts";
 import { killFamily } from "../support/server/kill_family.ts";
-import { type DenoProcess, startAppState, startCommand } from "../support/server/process.ts";
+import { type DenoProcess, startCommand, startService } from "../support/server/process.ts";
 import { eventually } from "../support/timing/eventually.ts";
 
 const jobCount = 80;
@@ -73,7 +73,7 @@ Deno.test({
       await withClient(database.superuserUri!, async (admin) => {
         await admin.query(journal);
         await admin.query("select pg_advisory_lock(7)");
-        await using service = await startAppState({
+        await using service = await startService({
           "db-uri": database.uri,
           "db-schemas": "api",
           "db-anon-role": "web_anon",

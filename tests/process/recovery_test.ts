@@ -4,7 +4,7 @@ import { freePort } from "../support/server/free_port.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
 import { startRewritingProxy } from "../support/database/rewriting_proxy.ts";
-import { type FileConfig, type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 import { answer } from "../support/handler/rows.ts";
 
 const schema = `
@@ -80,7 +80,7 @@ const ends: readonly (readonly [title: string, config: FileConfig, last: RegExp]
 
 for (const [title, change, last] of ends) {
   Deno.test(`the process ends with 1 for ${title}`, async () => {
-    await using service = await startAppState({ ...config, ...change });
+    await using service = await startService({ ...config, ...change });
     const { code } = await service.status;
     await service.stderr.ended;
     strictEqual(code, 1);
@@ -93,7 +93,7 @@ for (const [title, change, last] of ends) {
 for (const option of ["--dump-config", "--dump-schema", "--types"]) {
   Deno.test(`${option} with a wrong password prints nothing, says why and ends with 1`, async () => {
     const wrong = { ...config, "db-uri": uriOf("postgres", "wrong") };
-    await using service = await startAppState(wrong, { args: [option] });
+    await using service = await startService(wrong, { args: [option] });
     strictEqual((await service.status).code, 1);
     await Promise.all([service.stdout.ended, service.stderr.ended]);
     deepStrictEqual(service.stdout.all, []);
@@ -108,11 +108,11 @@ for (const option of ["--dump-config", "--dump-schema", "--types"]) {
 Deno.test("without recovery the process says what it could not recover from", async () => {
   const unknown = { ...config, "db-uri": uriOf("nothing", "p"), "db-channel-enabled": false };
   const lonely = { ...unknown, "db-pool-automatic-recovery": false };
-  await using service = await startAppState(lonely);
+  await using service = await startService(lonely);
   await service.status;
   await service.stderr.ended;
   match(texts(service).at(-2)!, /^Failed to query the PostgreSQL version\. .*does not exist/);
-  await using dump = await startAppState(lonely, { args: ["--dump-schema"] });
+  await using dump = await startService(lonely, { args: ["--dump-schema"] });
   strictEqual((await dump.status).code, 1);
   await dump.stderr.ended;
   match(texts(dump).join("\n"), /^Failed to load the schema cache using .*does not exist/m);
@@ -125,7 +125,7 @@ Deno.test("the process ends with 1 on a server that is too old", async () => {
     (sql) => sql.replace(/(pg_catalog\.)?version\(\)/, old),
   );
   const uri = `postgres://authenticator:p@127.0.0.1:${proxy.port}/postgres?sslmode=disable`;
-  await using service = await startAppState({ ...config, "db-uri": uri });
+  await using service = await startService({ ...config, "db-uri": uri });
   strictEqual((await service.status).code, 1);
   await service.stderr.ended;
   // The listener may have connected just then.
@@ -136,7 +136,7 @@ Deno.test("the process ends with 1 on a server that is too old", async () => {
 Deno.test("without recovery the first loss ends the process with 1", async (t) => {
   for (const listens of [true, false]) {
     await t.step(listens ? "noticed by the listener" : "noticed by a request", async () => {
-      await using service = await startAppState({
+      await using service = await startService({
         ...config,
         "db-pool-automatic-recovery": false,
         "db-channel-enabled": listens,
@@ -160,7 +160,7 @@ Deno.test("without recovery the first loss ends the process with 1", async (t) =
 });
 
 Deno.test("a schema that does not exist ends the start, with those that have relations", async () => {
-  await using service = await startAppState({ ...config, "db-schemas": "nothing" });
+  await using service = await startService({ ...config, "db-schemas": "nothing" });
   await service.stderr.ended;
   deepStrictEqual(texts(service).slice(-2), [
     "Failed to load the schema cache using db-schemas=nothing and db-extra-search-path=public. " +
@@ -171,7 +171,7 @@ Deno.test("a schema that does not exist ends the start, with those that have rel
 });
 
 Deno.test("without recovery the dialect pgrst does not wait for a schema", async () => {
-  await using service = await startAppState({
+  await using service = await startService({
     ...config,
     dialect: "pgrst",
     "db-schemas": "nothing",
@@ -191,7 +191,7 @@ Deno.test("without recovery the dialect pgrst does not wait for a schema", async
 });
 
 Deno.test("with a listener a loss is noticed without a request", async () => {
-  await using service = await startAppState(config);
+  await using service = await startService(config);
   await service.listening();
   await service.stderr.waitFor(/Listener connected/);
   const ready = async () => (await service.fetchAdmin("GET /ready")).status;
@@ -233,7 +233,7 @@ const serverDetails: readonly (readonly [dialect: string, details: RegExp])[] = 
 
 for (const [dialect, details] of serverDetails) {
   Deno.test(`in ${dialect} a 503 has the details ${details}, and the log has all of them`, async () => {
-    await using service = await startAppState({ ...config, dialect, "log-level": "error" });
+    await using service = await startService({ ...config, dialect, "log-level": "error" });
     await service.listening();
     strictEqual(await statusOf(service, "GET /items"), 200);
     const after = service.stderr.all.length;
@@ -251,7 +251,7 @@ for (const [dialect, details] of serverDetails) {
 }
 
 Deno.test("without a listener the first request that fails begins the recovery", async () => {
-  await using service = await startAppState({ ...config, "db-channel-enabled": false });
+  await using service = await startService({ ...config, "db-channel-enabled": false });
   await service.listening();
   const ready = async () => (await service.fetchAdmin("GET /ready")).status;
   strictEqual(await ready(), 200);
@@ -278,7 +278,7 @@ Deno.test("without a listener the first request that fails begins the recovery",
 
 Deno.test("the lines of a start, and those of the pool at debug", async () => {
   // With one connection, the check of notifications does not open a second one in the pool.
-  await using service = await startAppState({ ...config, "log-level": "debug", "db-pool": 1 });
+  await using service = await startService({ ...config, "log-level": "debug", "db-pool": 1 });
   await service.listening();
   await service.stderr.waitFor(/Listener connected/);
   const lines = texts(service).filter((line) =>
@@ -325,7 +325,7 @@ Deno.test("the lines of a start, and those of the pool at debug", async () => {
 });
 
 Deno.test("PostgREST's dialect flushes the pool after the first load, too", async () => {
-  await using service = await startAppState({
+  await using service = await startService({
     ...config,
     "dialect": "pgrst",
     "log-level": "debug",

@@ -4,7 +4,7 @@ import {
   configText,
   type FileConfig,
   type ServiceProcess,
-  startAppState,
+  startService,
 } from "../support/server/process.ts";
 import { testSecret } from "../support/handler/token.ts";
 import { openTodos } from "../support/server/todos.ts";
@@ -18,7 +18,7 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
   await using todos = await openTodos();
   const config = { ...todos.config, "jwt-secret": `@${secretFile}` };
   try {
-    await using service = await startAppState(config);
+    await using service = await startService(config);
     await service.listening();
     const ports = configText(config);
     const full = (await Deno.readTextFile(service.configPath)).replace(ports, "");
@@ -117,7 +117,7 @@ Deno.test("a secret on the standard input is read once and outlives reloads", as
   for (const key of ["jwt-secret", "db-uri"] as const) {
     const given: FileConfig = { ...todos.config, "jwt-secret": testSecret };
     const config = { ...given, [key]: "@/dev/stdin" };
-    await using service = await startAppState(config, { stdin: `${given[key]}\n` });
+    await using service = await startService(config, { stdin: `${given[key]}\n` });
     await service.listening();
     strictEqual(await statusAs(service, testSecret), 200);
     for (const signal of ["SIGUSR2", "SIGUSR1"] as const) {
@@ -135,7 +135,7 @@ Deno.test("a reload does not need the file of db-uri any more", async () => {
   const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
   try {
     await Deno.writeTextFile(`${folder}/uri`, `${todos.config["db-uri"]}\n`);
-    await using service = await startAppState({
+    await using service = await startService({
       ...todos.config,
       "db-uri": `@${folder}/uri`,
       "jwt-secret": testSecret,
@@ -165,7 +165,7 @@ Deno.test("in pgrst a relative path is meant from the working directory", async 
       "db-uri": "@uri",
       "jwt-secret": "@./secret",
     };
-    await using service = await startAppState(config, { cwd: folder });
+    await using service = await startService(config, { cwd: folder });
     await service.listening();
     strictEqual(await statusAs(service, testSecret), 200);
   } finally {
@@ -189,7 +189,7 @@ Deno.test("SIGUSR2 applies db-prepared-statements to open connections", async ()
     "db-anon-role": "web_anon",
   };
   try {
-    await using service = await startAppState(config);
+    await using service = await startService(config);
     await service.listening();
     const prepared = async () => await (await service.fetch("GET /rpc/prepared")).json();
     const isAny: boolean[] = [await prepared() > 0];

@@ -3,7 +3,7 @@ import { reloadTriggerSql } from "../../src/state/schema_cache/reload_trigger.ts
 import { engines } from "../support/database/engines.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
-import { type FileConfig, type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 
 const schema = `
   create schema watched;
@@ -22,7 +22,7 @@ async function withWatch(
   try {
     await withClient(database.superuserUri!, async (admin) => {
       await admin.query(schema + prepare);
-      await using service = await startAppState({
+      await using service = await startService({
         "db-uri": database.uri,
         "db-schemas": "watched",
         "db-anon-role": "anon",

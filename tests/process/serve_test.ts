@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { signToken } from "../support/handler/token.ts";
 import { startTodos } from "../support/server/todos.ts";
 
@@ -113,7 +113,7 @@ const refused: readonly (readonly [string, string, ...RegExp[]])[] = [
 
 for (const [name, configText, ...lines] of refused) {
   Deno.test(`the process ends with 1 and a line for each problem: ${name}`, async () => {
-    await using service = await startAppState({}, { configText });
+    await using service = await startService({}, { configText });
     strictEqual((await service.status).code, 1);
     await service.stderr.ended;
     const own = service.stderr.all.filter((text) => text.startsWith("svc: "));

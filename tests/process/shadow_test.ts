@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { programFolder } from "../support/server/program.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 /** An upstream that has another name for item 2. */
 function startUpstream(): Deno.HttpServer<Deno.NetAddr> {
@@ -26,7 +26,7 @@ Deno.test("svc shadow compares the answers of another server", async (t) => {
   const config = { "db-uri": uri, "db-schemas": "api", "db-anon-role": "anon", dialect: "pgrst" };
   await t.step("serves, and reports at its end", async () => {
     const args = ["shadow", "--upstream", upstream];
-    await using service = await startAppState(config, { args });
+    await using service = await startService(config, { args });
     await service.listening();
     for (const id of [1, 2, 3]) {
       const response = await service.fetch(`GET /item?id=eq.${id}&select=name`);

@@ -6,7 +6,7 @@ import { type PostgresServer, startPostgres } from "../support/database/postgres
 import { signToken, testSecret } from "../support/handler/token.ts";
 import { startCachingNginx } from "../support/server/caching_nginx.ts";
 import { findProgram } from "../support/server/find_program.ts";
-import { type FileConfig, startAppState } from "../support/server/process.ts";
+import { type FileConfig, startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;
@@ -184,7 +184,7 @@ for (const setup of setups) {
     ignore,
     fn: async () => {
       const uri = server.uri({ user: "authenticator", password: "p" });
-      await using service = await startAppState({ ...config, "db-uri": uri, ...setup.config });
+      await using service = await startService({ ...config, "db-uri": uri, ...setup.config });
       await service.listening();
       await using cache = await startCachingNginx(nginx!, {
         upstream: service.origin,
@@ -219,7 +219,7 @@ Deno.test({
   ignore,
   fn: async () => {
     const uri = server.uri({ user: "authenticator", password: "p" });
-    await using service = await startAppState({ ...config, "db-uri": uri });
+    await using service = await startService({ ...config, "db-uri": uri });
     await service.listening();
     const { answer } = await answerTo(service.origin, "/", {});
     strictEqual(answer.status, 200);

@@ -6,7 +6,7 @@ import { freePort } from "../support/server/free_port.ts";
 import { holdLock } from "../support/database/held_lock.ts";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
 import { startClients } from "../support/clients/keep_alive_clients.ts";
-import { type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 import { RawClient } from "../support/clients/raw_client.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
@@ -40,7 +40,7 @@ Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) =>
     ) {
       const name = `${signal} while keep-alive clients are at work, with ${JSON.stringify(limits)}`;
       await t.step(name, async () => {
-        await using service = await startAppState({ ...configFor(database.uri), ...limits });
+        await using service = await startService({ ...configFor(database.uri), ...limits });
         await service.listening();
         const load = startClients({
           port: portOf(service),
@@ -59,7 +59,7 @@ Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) =>
     }
 
     await t.step("a request in progress is answered, and a second signal is nothing", async () => {
-      await using service = await startAppState(configFor(database.uri));
+      await using service = await startService(configFor(database.uri));
       await service.listening();
       using idle = await Deno.connect({ port: portOf(service) });
       await idle.write(requestBytes("GET /items"));
@@ -88,7 +88,7 @@ Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) =>
 
     await t.step("half an upload stalls beside a request in progress", async () => {
       const config = { ...configFor(database.uri), "server-body-timeout": "300ms" };
-      await using service = await startAppState(config);
+      await using service = await startService(config);
       await service.listening();
       using busy = await HttpConnection.connect(portOf(service));
       await using lock = await holdLock(database.superuserUri!);
@@ -110,7 +110,7 @@ Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) =>
 
     for (const [label, own] of uploadConfigs) {
       await t.step(`an upload that arrives meanwhile is answered: ${label}`, async () => {
-        await using service = await startAppState({ ...configFor(database.uri), ...own });
+        await using service = await startService({ ...configFor(database.uri), ...own });
         await service.listening();
         using upload = await RawClient.connect(portOf(service));
         await upload.send(uploadHead);
@@ -130,7 +130,7 @@ Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) =>
     }
 
     await t.step("server-shutdown-wait-period serves on, not ready, until a signal", async () => {
-      await using service = await startAppState({
+      await using service = await startService({
         ...configFor(database.uri),
         "server-shutdown-wait-period": "1h",
         "server-health-path": "/-/health",
@@ -148,13 +148,13 @@ Deno.test("SIGTERM and SIGINT break no answer and lose no request", async (t) =>
 
     await t.step("server-shutdown-wait-period does not count for SIGINT", async () => {
       const config = { ...configFor(database.uri), "server-shutdown-wait-period": "1h" };
-      await using service = await startAppState(config);
+      await using service = await startService(config);
       await service.listening();
       strictEqual((await service.stop("SIGINT")).code, 0);
     });
 
     await t.step("a service without requests ends", async () => {
-      await using service = await startAppState(configFor(database.uri));
+      await using service = await startService(configFor(database.uri));
       await service.listening();
       strictEqual((await service.stop()).code, 0);
     });
@@ -189,7 +189,7 @@ function nullIfRefused(error: unknown): null {
 
 Deno.test("SIGTERM during the first load ends the process", async () => {
   using silent = silentServer();
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": `postgres://nobody@127.0.0.1:${silent.port}/none`,
     "db-schemas": "api",
     "server-port": freePort(),

@@ -8,9 +8,9 @@ import { freePort } from "../support/server/free_port.ts";
 import {
   configText,
   type DenoProcess,
-  startAppState,
   startCommand,
   startDeno,
+  startService,
 } from "../support/server/process.ts";
 import { findScript } from "../support/server/program.ts";
 import { programCommand } from "../support/server/program_command.ts";
@@ -32,7 +32,7 @@ const targets: Readonly<Record<string, () => Promise<Target>>> = {
   "deno run": async () => {
     const database = await engines.pg(fixture);
     const ports = [freePort(), freePort()];
-    const service = await startAppState({
+    const service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "web_anon",

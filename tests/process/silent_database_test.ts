@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
 import { withClient } from "../support/database/postgres_client.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;
@@ -38,7 +38,7 @@ for (
   Deno.test(`a database that falls silent is noticed ${label}`, async () => {
     await using server = await startPostgres({ cluster: "copied" });
     await withClient(server.uri(), (client) => client.query(schema));
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": server.uri({ user: "authenticator", password: "p" }),
       "db-schemas": "api",
       "db-anon-role": "anon",

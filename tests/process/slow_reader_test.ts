@@ -2,7 +2,7 @@
 import { ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { requestBytes } from "../support/clients/http_connection.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 /** 8 MiB of the body stay in memory. The rest is what the runtime takes when it first does all this. */
@@ -16,7 +16,7 @@ Deno.test({
     await using resources = new AsyncDisposableStack();
     const database = await engines.pg({ name: "rows_form", roles: ["anon"] });
     resources.defer(() => database.remove());
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "anon",

@@ -2,7 +2,7 @@ import { match, ok, rejects, strictEqual } from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { freePort } from "../support/server/free_port.ts";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 import { openTodos } from "../support/server/todos.ts";
 
 /** Sends one request over a connection of its own. */
@@ -29,7 +29,7 @@ Deno.test("Unix sockets serve the API and the admin server", async (t) => {
   try {
     Deno.listen({ transport: "unix", path: api }).close();
     await leaveBehind(api);
-    await using service = await startAppState(config);
+    await using service = await startService(config);
     await service.listening();
 
     await t.step("a file that was left over is replaced", () => {
@@ -81,7 +81,7 @@ Deno.test("Unix sockets serve the API and the admin server", async (t) => {
     });
 
     await t.step("a successor takes the path over, and keeps it", async () => {
-      await using successor = await startAppState({
+      await using successor = await startService({
         ...config,
         "admin-server-unix-socket": `${folder}/admin2.sock`,
       });
@@ -111,7 +111,7 @@ Deno.test("in PostgREST's dialect a socket that is gone makes 500", async () => 
   const folder = await Deno.makeTempDir({ prefix: "svc_sockets_" });
   try {
     const [api, admin] = [`${folder}/api.sock`, `${folder}/admin.sock`];
-    await using service = await startAppState({
+    await using service = await startService({
       ...unreachable,
       "dialect": "pgrst",
       "server-unix-socket": api,
@@ -135,7 +135,7 @@ Deno.test({
   name: "inner paths of the admin server answer loopback peers only",
   ignore: outerAddress === undefined,
   fn: async () => {
-    await using service = await startAppState({ ...unreachable, "admin-server-host": "*4" });
+    await using service = await startService({ ...unreachable, "admin-server-host": "*4" });
     await service.listening();
     const port = Number(new URL(service.adminOrigin).port);
     const statusAt = async (hostname: string, path: string, host: string) => {
@@ -165,7 +165,7 @@ for (const [host, shown, reached] of hosts) {
     name: `server-host ${host} listens on ${shown}, and logs the port chosen for 0`,
     ignore: shown.startsWith("[") && !hasIpv6,
     fn: async () => {
-      await using service = await startAppState({
+      await using service = await startService({
         ...unreachable,
         "server-host": host,
         "server-port": 0,
@@ -237,7 +237,7 @@ for (const [name, config, line] of impossible) {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: freePort() });
     await Deno.writeTextFile(`${folder}/file`, "kept");
     try {
-      await using service = await startAppState({
+      await using service = await startService({
         ...unreachable,
         ...config({ port: taken.addr.port, folder }),
       });

@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 
 const lineEnd = "\r\n";
 
@@ -24,7 +24,7 @@ function statusLines(text: string): readonly string[] {
 Deno.test("no status that database code sets leaves a client waiting", async (t) => {
   const database = await engines.pg({ name: "overrides", roles: ["anon", "writer"] });
   {
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "anon",

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { receiveSpans, type Span } from "../support/server/span_receiver.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 
@@ -16,7 +16,7 @@ Deno.test("with OTEL_DENO the stages are spans within the request's", async () =
   const database = await engines.pg(fixture);
   await using receiver = receiveSpans();
   try {
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "web_anon",

@@ -2,7 +2,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { type FileConfig, startAppState } from "../support/server/process.ts";
+import { type FileConfig, startService } from "../support/server/process.ts";
 
 const encoder = new TextEncoder();
 /** More than the socket's buffers hold: the client waits until the server reads. */
@@ -58,7 +58,7 @@ for (const [mode, limits] of Object.entries(modes)) {
     await using resources = new AsyncDisposableStack();
     const database = await engines.pg({ name: "long_bodies", roles: ["anon", "writer"] });
     resources.defer(() => database.remove());
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "anon",

@@ -4,7 +4,7 @@ import { ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { engines } from "../support/database/engines.ts";
 import { requestBytes } from "../support/clients/http_connection.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { memoryOf } from "../support/server/process_memory.ts";
 
 interface UnreadRequest {
@@ -108,7 +108,7 @@ Deno.test({
     for (const [version, open] of [["HTTP/1.1", openEach], ["HTTP/2", openShared]] as const) {
       for (const [kind, request] of Object.entries(kinds)) {
         await t.step(`${kind} over ${version}`, async () => {
-          await using service = await startAppState({
+          await using service = await startService({
             "db-uri": database.uri,
             "db-schemas": "api",
             "db-anon-role": "anon",

@@ -3,7 +3,7 @@ import { engines } from "../support/database/engines.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
 import { startClients } from "../support/clients/keep_alive_clients.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 
@@ -31,11 +31,11 @@ Deno.test("a successor takes the port over, and open connections lose no request
     "server-reuseport": true,
   };
   try {
-    await using old = await startAppState(config);
+    await using old = await startService(config);
     await old.listening();
 
     await t.step("one that does not share the port fails", async () => {
-      await using other = await startAppState({ ...config, "server-reuseport": false });
+      await using other = await startService({ ...config, "server-reuseport": false });
       strictEqual((await other.status).code, 1);
       await other.stderr.waitFor(/cannot listen on .*address already in use/);
     });
@@ -43,7 +43,7 @@ Deno.test("a successor takes the port over, and open connections lose no request
     const kept = startClients({ port, clients: 8, target: "/items?order=id" });
     const polling = startClients({ port, clients: 4, target: "/items?limit=1", reconnect: true });
     await polling.answers(50);
-    await using young = await startAppState(config);
+    await using young = await startService(config);
     await young.listening();
     strictEqual((await young.fetchAdmin("GET /ready")).status, 200);
     await polling.answers(50);
@@ -68,7 +68,7 @@ Deno.test("a successor takes the port over, and open connections lose no request
 Deno.test("with server-reuseport the port is opened after a load that went well", async () => {
   await using server = await startPostgres({ cluster: "copied" });
   const port = freePort();
-  await using service = await startAppState({
+  await using service = await startService({
     // It awaits a schema that does not exist.
     dialect: "pgrst",
     "db-uri": server.uri(),

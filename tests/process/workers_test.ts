@@ -4,7 +4,7 @@ import { engines } from "../support/database/engines.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { startClients } from "../support/clients/keep_alive_clients.ts";
 import { withClient } from "../support/database/postgres_client.ts";
-import { type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 
 const fixture = { name: "workers", roles: ["web_anon"] };
 
@@ -56,7 +56,7 @@ Deno.test("server-workers = 4 serves by four threads with one state", async (t) 
   const execute = (sql: string) =>
     withClient(database.superuserUri!, async (client) => void await client.query(sql));
   try {
-    await using service = await startAppState({
+    await using service = await startService({
       ...base,
       "db-uri": database.uri,
       "db-pool": 4,
@@ -174,7 +174,7 @@ Deno.test("server-workers = 4 serves by four threads with one state", async (t) 
 Deno.test("server-workers is lowered to db-pool, which workers divide", async () => {
   const database = await engines.pg(fixture);
   try {
-    await using service = await startAppState({
+    await using service = await startService({
       ...base,
       "db-uri": database.uri,
       "db-pool": 2,

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
-import { type ServiceProcess, startAppState } from "../support/server/process.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 
 const encoder = new TextEncoder();
 
@@ -26,7 +26,7 @@ Deno.test("the server accepts chunked bodies and discards truncated ones", async
   await using resources = new AsyncDisposableStack();
   const database = await engines.pg({ name: "writes", roles: ["anon", "writer"] });
   resources.defer(() => database.remove());
-  await using service = await startAppState({
+  await using service = await startService({
     "db-uri": database.uri,
     "db-schemas": "api",
     "db-anon-role": "anon",

@@ -7,7 +7,7 @@ import { bulkRows, bulkTable } from "../support/database/bulk_rows.ts";
 import { prepared, serverVariable } from "../support/runner/environment.ts";
 import { engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";
-import { startAppState } from "../support/server/process.ts";
+import { startService } from "../support/server/process.ts";
 import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 const megabytes = Number(Deno.env.get("SVC_TEST_BODY_MB") ?? 16);
@@ -45,7 +45,7 @@ Deno.test({
     await withClient(owner.href, (client) => client.query(setup));
     const body = bulkRows(megabytes * 1_000_000);
     const truncate = () => withClient(owner.href, (client) => client.query("truncate api.bulk"));
-    await using service = await startAppState({
+    await using service = await startService({
       "db-uri": database.uri,
       "db-schemas": "api",
       "db-anon-role": "anon",

@@ -4,7 +4,7 @@ import { type PostgresServer, startPostgres } from "../../support/database/postg
 import {
   type FileConfig,
   type ServiceProcess,
-  startAppState,
+  startService,
 } from "../../support/server/process.ts";
 
 /** Where a fault happens. */
@@ -70,7 +70,7 @@ export async function openPlace(options: PlaceOptions = {}): Promise<Place> {
 
 /** Starts a service and waits until it listens. */
 export async function startOn(uri: string, config: FileConfig = {}): Promise<ServiceProcess> {
-  const service = await startAppState({
+  const service = await startService({
     "db-uri": uri,
     "db-schemas": "api",
     "db-anon-role": "anon",

@@ -1,7 +1,7 @@
 /** A service over the tables of a small video shop, for tests of the console. @module */
 import { engines } from "../database/engines.ts";
 import { testSecret } from "../handler/token.ts";
-import { type FileConfig, type ServiceProcess, startAppState } from "./process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "./process.ts";
 
 const config = {
   "db-schemas": "api",
@@ -21,7 +21,7 @@ export async function withConsole(
 ): Promise<void> {
   const database = await engines.pg({ name: "console", roles: ["anon", "writer"] });
   {
-    await using service = await startAppState({ ...config, ...options, "db-uri": database.uri });
+    await using service = await startService({ ...config, ...options, "db-uri": database.uri });
     await service.listening();
     await run(service);
   }

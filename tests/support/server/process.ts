@@ -3,7 +3,7 @@
  * and exit codes.
  *
  * ```ts ignore
- * await using service = await startAppState({ "db-uri": database.uri, "db-schemas": "api" });
+ * await using service = await startService({ "db-uri": database.uri, "db-schemas": "api" });
  * await service.listening();
  * const response = await service.fetch("GET /tools?id=eq.1", { as: "writer" });
  * ```
@@ -19,7 +19,7 @@ import { buffered, buildRequest, type RequestParts } from "../handler/request.ts
 /** Configuration by the names of the configuration file. */
 export type FileConfig = Readonly<Record<string, string | number | boolean>>;
 
-export interface AppStateOptions {
+export interface ServiceOptions {
   /** Environment in addition to the caller's. */
   readonly env?: Readonly<Record<string, string>>;
   /** What the process may do, as Deno's arguments; everything unless told. */
@@ -57,9 +57,9 @@ export interface ServiceProcess extends AsyncDisposable {
 }
 
 /** Starts the service on free ports unless the configuration names ports. */
-export async function startAppState(
+export async function startService(
   config: FileConfig,
-  options: AppStateOptions = {},
+  options: ServiceOptions = {},
 ): Promise<ServiceProcess> {
   await using resources = new AsyncDisposableStack();
   const folder = await Deno.makeTempDir({ prefix: "svc_service_" });
@@ -92,12 +92,12 @@ export type DenoProcess =
   & Pick<ServiceProcess, "pid" | "stdout" | "stderr" | "status" | "signal" | "stop">
   & AsyncDisposable;
 
-function spawn(configPath: string, options: AppStateOptions): DenoProcess {
+function spawn(configPath: string, options: ServiceOptions): DenoProcess {
   const { args = [], permissions } = options;
   return startCommand(programCommand([...args, configPath], permissions), options);
 }
 
-type StartOptions = Pick<AppStateOptions, "env" | "stdin" | "cwd">;
+type StartOptions = Pick<ServiceOptions, "env" | "stdin" | "cwd">;
 
 /** Starts Deno. Disposing of it kills it. */
 export function startDeno(args: readonly string[], options?: StartOptions): DenoProcess {

@@ -2,7 +2,7 @@
  * of one on an embedded database. @module */
 import { engines } from "../database/engines.ts";
 import { testSecret } from "../handler/token.ts";
-import { type FileConfig, type ServiceProcess, startAppState } from "./process.ts";
+import { type FileConfig, type ServiceProcess, startService } from "./process.ts";
 
 const fixture = { name: "examples/todos/todos.sql", roles: ["web_anon", "todo_user"] };
 
@@ -28,7 +28,7 @@ export async function startTodos(config: FileConfig = {}): Promise<ServiceProces
   await using resources = new AsyncDisposableStack();
   const todos = resources.use(await openTodos());
   const full = { ...todos.config, "jwt-secret": testSecret, ...config };
-  const service = resources.use(await startAppState(full));
+  const service = resources.use(await startService(full));
   await service.listening();
   const owned = resources.move();
   return { ...service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
