@@ -76,6 +76,7 @@ function csvRows(bytes: string): unknown[] | undefined {
   const [header, ...records] = text === undefined ? [] : csvRecords(text) ?? [];
   if (header === undefined || bytes.includes("\0")) return undefined;
   if (records.some((record) => record.length !== header.length)) return undefined;
+  if (new Set(header.map(([name]) => name)).size < header.length) return undefined;
   return records.map((record) =>
     Object.fromEntries(
       record.map(([field, isQuoted], at) => [
