@@ -2,7 +2,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { createClient } from "@supabase/supabase-js";
 import type { Observation } from "../../src/base/observe/observation.ts";
-import { sha256Of } from "../../src/state/auth/api_keys.ts";
+import { hashOf } from "../../src/state/auth/api_keys.ts";
 import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { signToken } from "../support/handler/token.ts";
 
@@ -13,10 +13,10 @@ const suite = serviceSuite("cookies", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   apiKeys: [
-    { name: "web", sha256: await sha256Of(publishable), role: "anon" },
+    { name: "web", sha256: await hashOf(publishable), role: "anon" },
     {
       name: "jobs",
-      sha256: (await sha256Of(secret)).toUpperCase(),
+      sha256: (await hashOf(secret)).toUpperCase(),
       role: "writer",
       claims: { sub: "jobs", role: "ignored" },
     },
@@ -42,7 +42,7 @@ const rows: readonly (readonly [name: string, headers: Record<string, string>, a
     ["an unknown key in apikey", { apikey: "sb_secret_x" }, unknown],
     ["a key in another case", { apikey: secret.toUpperCase() }, unknown],
     ["a key with more after it", { apikey: `${secret}x` }, unknown],
-    ["the hash of a key", { apikey: await sha256Of(secret) }, unknown],
+    ["the hash of a key", { apikey: await hashOf(secret) }, unknown],
     ["a key that two dots make a JWT", { apikey: "a.b.c" }, "anon"],
     ["a JWT in apikey, which jwt-apikey-header is for", { apikey: writer }, "anon"],
     ["an unknown Bearer key beside a known one", { apikey: secret, ...bearer("x") }, unknown],

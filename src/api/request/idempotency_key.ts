@@ -1,5 +1,6 @@
 /** `Idempotency-Key`: a name that a client gives to a write, so that a second one with it has no
  * effect. @module */
+import { sha256 } from "../../base/lib/sha256.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { canonicalQuery, splitQuery } from "./url/query_string.ts";
 import type { RawRequest } from "./raw_request.ts";
@@ -69,7 +70,3 @@ function bytesOf(payload: Payload | null): readonly Uint8Array[] {
 }
 
 const utf8 = new TextEncoder();
-
-async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>));
-}

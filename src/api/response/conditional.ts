@@ -2,6 +2,7 @@
  * service makes. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { matchesStrongly, matchesWeakly, readTag } from "../../base/http/etag.ts";
+import { hexOf, sha256 } from "../../base/lib/sha256.ts";
 import type { Preconditions } from "../request/preconditions.ts";
 import type { Reply } from "./reply.ts";
 
@@ -39,9 +40,7 @@ export async function contentTag(content: Uint8Array): Promise<string> {
   const hashed = new Uint8Array(content.length + 1);
   hashed.set(content);
   hashed[content.length] = lineFeed;
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", hashed));
-  const hex = Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0"));
-  return `-${hex.join("")}`;
+  return `-${hexOf((await sha256(hashed)).subarray(0, 16))}`;
 }
 
 /** Ends the content, before the total that it has not. */

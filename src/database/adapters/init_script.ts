@@ -1,5 +1,6 @@
 /** Applies the SQL of `db-embedded-init` to an embedded database, once. @module */
 import type { PGlite } from "@electric-sql/pglite";
+import { hexOf, sha256 } from "../../base/lib/sha256.ts";
 import { failurePlace, splitStatements } from "../../base/sql/statements.ts";
 import type { InitScript } from "../database.ts";
 import { failureLines, SqlSession } from "../connection/sql_session.ts";
@@ -17,7 +18,7 @@ export async function applyInit(
   engine: PGlite,
   { text, name }: InitScript,
 ): Promise<InitResult> {
-  const hash = await sha256(text);
+  const hash = hexOf(await sha256(text));
   const mark = await readMark(engine);
   if (mark !== null) return mark === hash ? "unchanged" : "changed";
   await engine.exec("begin");
@@ -40,11 +41,6 @@ async function readMark(engine: PGlite): Promise<string | null> {
       "where c like 'svc.initialised=%'",
   );
   return rows[0]?.mark ?? null;
-}
-
-async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Throws an `Error` for a statement that reads the client's input, at which the engine would stop. */

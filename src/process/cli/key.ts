@@ -4,7 +4,7 @@ import { base64url } from "jose";
 import { type Command, type CommandCall, flagsOf } from "../../api/command.ts";
 import { print } from "../../base/observe/output.ts";
 import { parseJsonObject } from "../../base/lib/json_object.ts";
-import { isOpaque, sha256Of } from "../../state/auth/api_keys.ts";
+import { hashOf, isOpaque } from "../../state/auth/api_keys.ts";
 import { apiKeyList } from "../../state/config/api_keys.ts";
 import type { CodecContext } from "../../state/config/codecs.ts";
 import { configReader } from "../../state/config/config_files.ts";
@@ -37,7 +37,7 @@ async function key({ config: args, flags }: CommandCall): Promise<number> {
   if (!isOpaque(text)) throw new Error("--sha256: this is a JWT, which api-keys cannot list");
   if (!isGiven) print(`${text}\n`);
   const { name, role, claims } = entry;
-  const line = JSON.stringify({ name, sha256: await sha256Of(text), role, claims });
+  const line = JSON.stringify({ name, sha256: await hashOf(text), role, claims });
   print(`${line}\n`);
   return 0;
 }

@@ -1,6 +1,7 @@
 /** Controls access to the admin server's inner paths: the console, its data, the configuration and
  * the schema cache. @module */
 import { hostName, isAddress, isLoopbackAddress } from "../../base/http/host.ts";
+import { areEqual, sha256 } from "../../base/lib/sha256.ts";
 import type { Peer, Protection } from "../../base/http/admin_route.ts";
 
 /** Options of the configuration that access depends on. */
@@ -133,7 +134,7 @@ export class TokenGuard {
   ): Promise<AccessRefusal | null> {
     if (sent === null) return wrongToken;
     const peer = client ?? "";
-    if (areEqual(await digest(sent), await digest(token))) {
+    if (areEqual(await sha256(sent), await sha256(token))) {
       this.#failures.delete(peer);
       return null;
     }
@@ -149,12 +150,4 @@ export class TokenGuard {
     if (this.#failures.size > maxPeers) this.#failures.delete(this.#failures.keys().next().value!);
     return wrongToken;
   }
-}
-
-async function digest(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-}
-
-function areEqual(left: Uint8Array, right: Uint8Array): boolean {
-  return left.reduce((difference, byte, index) => difference | (byte ^ right[index]!), 0) === 0;
 }

@@ -1,13 +1,13 @@
 /** Opaque keys, which give a request a role and claims as a token does. @module */
 import { errors } from "../../base/errors/catalogue.ts";
+import { areEqual, hexOf, sha256 } from "../../base/lib/sha256.ts";
 import type { ApiKey } from "../config/api_keys.ts";
 import { claimsWithRole } from "./claims.ts";
 import type { Identity } from "./jwt_cache.ts";
 
 /** A key as it is compared. */
 interface PreparedKey {
-  /** SHA-256 in lower-case hexadecimal. */
-  readonly hash: string;
+  readonly hash: Uint8Array;
   readonly identity: Identity;
 }
 
@@ -24,7 +24,7 @@ export class ApiKeys {
 
   constructor(keys: readonly ApiKey[], dbAnonRole: string | null) {
     this.#keys = keys.map((key) => ({
-      hash: key.sha256.toLowerCase(),
+      hash: bytesOf(key.sha256),
       identity: {
         role: key.role,
         authenticated: key.role !== dbAnonRole,
@@ -46,9 +46,9 @@ export class ApiKeys {
   }
 
   async #compare(key: string): Promise<Identity> {
-    const hash = await sha256Of(key);
+    const hash = await sha256(key);
     let identity: Identity | null = null;
-    for (const each of this.#keys) if (isSameHash(hash, each.hash)) identity = each.identity;
+    for (const each of this.#keys) if (areEqual(hash, each.hash)) identity = each.identity;
     if (identity === null) throw errors.unknownApiKey();
     this.#identities.set(key, identity);
     return identity;
@@ -56,16 +56,10 @@ export class ApiKeys {
 }
 
 /** Returns the hash of a key as `api-keys` has it. */
-export async function sha256Of(key: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+export async function hashOf(key: string): Promise<string> {
+  return hexOf(await sha256(key));
 }
 
-/** Compares all characters, so that the time does not tell how many are equal. */
-function isSameHash(one: string, other: string): boolean {
-  let difference = 0;
-  for (let index = 0; index < one.length; index++) {
-    difference |= one.charCodeAt(index) ^ other.charCodeAt(index);
-  }
-  return difference === 0;
+function bytesOf(hex: string): Uint8Array {
+  return Uint8Array.from(hex.match(/../g)!, (byte) => parseInt(byte, 16));
 }

@@ -1,6 +1,7 @@
 /** Writes descriptions of the API in slices, and caches them. @module */
 import { deferred } from "../../../base/lib/deferred.ts";
 import { collectGarbage } from "../../../base/lib/garbage.ts";
+import { sha256 } from "../../../base/lib/sha256.ts";
 import { slicer } from "../../../base/lib/slices.ts";
 import { contentTag } from "../conditional.ts";
 import type { Reply } from "../reply.ts";
@@ -83,11 +84,11 @@ export async function writeDocument(
   maxBytes = maxKeptBytes,
 ): Promise<StoredDocument> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  const digests: ArrayBuffer[] = [];
+  const digests: Uint8Array[] = [];
   let length = 0;
   for await (const bytes of bytesOf(make())) {
     length += bytes.length;
-    digests.push(await crypto.subtle.digest("SHA-256", bytes));
+    digests.push(await sha256(bytes));
     if (length <= maxBytes) pieces.push(bytes);
     else pieces.length = 0;
   }
@@ -99,15 +100,18 @@ export async function writeDocument(
   return { keptBytes: length, length, tag, open: () => ({ content }) };
 }
 
-async function joined(parts: readonly BlobPart[]): Promise<Uint8Array> {
-  return new Uint8Array(await new Blob([...parts]).arrayBuffer());
+async function joined(parts: readonly Uint8Array[]): Promise<Uint8Array> {
+  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
 }
 
 function streamOf(pieces: AsyncIterator<Uint8Array>): Pick<Reply, "content" | "ended"> {
   const { promise: ended, resolve: end } = deferred<void>();
   const content = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await pieces.next();
+      const { done, value } = await pieces.next().catch((error) => {
+        end();
+        throw error;
+      });
       if (!done) return controller.enqueue(value);
       controller.close();
       end();

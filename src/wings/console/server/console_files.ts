@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { hexOf, sha256 } from "../../../base/lib/sha256.ts";
 
 /** Content of the console's files by their names. */
 export type ConsoleFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
@@ -80,9 +81,8 @@ async function bundle(folder: string): Promise<void> {
 async function hashedName(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const [, stem = "", extension = ""] = /^([a-z]+)\.([a-z]+)$/.exec(name) ?? [];
   if (stem === "") return name;
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  const hash = Array.from(digest.subarray(0, 6), (byte) => byte.toString(16).padStart(2, "0"));
-  return `${stem}-${hash.join("")}.${extension}`;
+  const hash = hexOf((await sha256(bytes)).subarray(0, 6));
+  return `${stem}-${hash}.${extension}`;
 }
 
 /** Returns the document that loads the script and the style sheet. */
