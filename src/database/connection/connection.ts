@@ -12,7 +12,8 @@ import type {
 import type { Clock } from "../../base/lib/clock.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
-
+import { CancelRequests } from "./cancel_requests.ts";
+import { ParameterChanges } from "./parameter_changes.ts";
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
 import { type ExecutionForm, type PendingTransaction, TransactionExecution } from "./execution.ts";
@@ -24,7 +25,7 @@ import {
   type StaleStatement,
   unknownStatement,
 } from "../protocol/server_error.ts";
-import { cleanupStatements } from "./session_cleanup.ts";
+import { cleanupStatements, emptyTransaction } from "./session_cleanup.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 export interface ConnectionOptions extends PreparingOptions {
@@ -59,9 +60,6 @@ export interface ConnectionEvents {
   ): void;
 }
 
-/** Pauses between cancel requests; after the last one the connection closes. */
-const cancelPausesMs = [100, 900, 4000];
-
 type ConnectionState = "idle" | "busy" | "closed";
 
 export class Connection {
@@ -74,9 +72,8 @@ export class Connection {
   #retries: TransactionExecution[] = [];
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
-  #stopCancel: () => void = () => {};
-  /** Parameters whose values differ from those at the start of the connection. */
-  readonly #changedParameters = new Set<string>();
+  readonly #cancelRequests: CancelRequests;
+  readonly #parameters: ParameterChanges;
   /** Whether the reply to the setup is still to come. */
   #isSettingUp = false;
 
@@ -88,6 +85,12 @@ export class Connection {
     this.#setup = this.#connectionSetup;
     this.#writer = new StatementWriter(options);
     this.#decoder = new FrameDecoder(this.#frameSink());
+    this.#parameters = new ParameterChanges(transport.parameters);
+    this.#cancelRequests = new CancelRequests({
+      send: () => transport.cancel!(),
+      onSilent: () => this.destroy("the server did not answer a cancel request within 5 s"),
+      clock: options.clock,
+    });
     transport.listen({
       data: (chunk) => this.#receive(chunk),
       closed: (reason) => this.#lost(reason),
@@ -117,21 +120,10 @@ export class Connection {
     }
   }
 
-  /** Repeats the request, as PostgreSQL drops one that precedes its statement, for 5 s. */
+  /** Cancels the running statement. Closes the connection if it runs on for 5 s. */
   cancel(): void {
-    const current = this.#current;
-    if (current === undefined || this.transport.cancel === undefined) return;
-    this.#stopCancel();
-    this.#repeatCancel(0);
-  }
-
-  #repeatCancel(count: number): void {
-    this.transport.cancel!();
-    const pauseMs = cancelPausesMs[count];
-    if (pauseMs === undefined) {
-      return this.destroy("the server did not answer a cancel request within 5 s");
-    }
-    this.#stopCancel = this.options.clock.schedule(() => this.#repeatCancel(count + 1), pauseMs);
+    if (this.#current === undefined || this.transport.cancel === undefined) return;
+    this.#cancelRequests.start();
   }
 
   /** Returns those still awaited here: the server may have executed them with an effect. */
@@ -202,7 +194,7 @@ export class Connection {
   #write(executions: TransactionExecution[]): void {
     this.#inFlight = executions;
     if (executions.some(({ cleanupBehind }) => cleanupBehind.length > 0)) {
-      const last = this.#executionOf(nothing);
+      const last = this.#executionOf(emptyTransaction);
       last.requeue();
       this.#inFlight = [...executions, last];
     }
@@ -273,7 +265,7 @@ export class Connection {
       case backend.ready:
         return this.#ready(payload[0] ?? 0);
       case backend.parameterStatus:
-        return this.#parameterChanged(payload);
+        return this.#parameters.take(payload);
       case backend.copyIn:
       case backend.copyOut:
       case backend.copyBoth:
@@ -281,16 +273,6 @@ export class Connection {
       default:
         return;
     }
-  }
-
-  #parameterChanged(payload: Uint8Array): void {
-    const [name = "", value] = new TextDecoder("utf-8", { ignoreBOM: true }).decode(payload).split(
-      "\0",
-    );
-    const initial = this.transport.parameters?.get(name);
-    if (initial === undefined || !keptParameters.has(name)) return;
-    if (value === initial) this.#changedParameters.delete(name);
-    else this.#changedParameters.add(name);
   }
 
   #failed(error: ServerError): void {
@@ -383,16 +365,16 @@ export class Connection {
 
   /** The server continues with the next execution, or is idle. */
   #finished({ pending, failure, body }: TransactionExecution): void {
-    const [changed] = this.#changedParameters;
+    const changed = this.#parameters.first;
     if (changed !== undefined && !this.#inFlight[1]?.beginsClean) {
       // Transactions after it may have been read or answered in another encoding or style.
       return this.destroy(`a function changed ${changed}`);
     }
-    if (pending !== nothing) {
+    if (pending !== emptyTransaction) {
       this.events.finished?.(pending, failure === null ? "success" : "failure", body.length);
     }
     this.#inFlight.shift();
-    this.#stopCancel();
+    this.#cancelRequests.stop();
     if (this.#inFlight.length > 0) return;
     const retries = this.#retries.filter(({ isSettled }) => !isSettled);
     const [next] = retries;
@@ -417,7 +399,7 @@ export class Connection {
     const isUnbegun = current !== undefined && (current.mayRetry || current.wasTerminatedUnbegun);
     const unbegun = isUnbegun ? [current] : [];
     const pending = [...unbegun, ...this.#pending()];
-    this.#stopCancel();
+    this.#cancelRequests.stop();
     this.#inFlight = [];
     this.#retries = [];
     this.events.closed(reason);
@@ -435,29 +417,6 @@ function failWith(execution: TransactionExecution, reason: string): void {
   if (execution.hasEnded) execution.resolve();
   else execution.reject(failure);
 }
-
-/** They decide how values are written, so all transactions of a connection rely on them. */
-const keptParameters = new Set([
-  "client_encoding",
-  "DateStyle",
-  "IntervalStyle",
-  "standard_conforming_strings",
-]);
-
-/** Follows an implicit transaction that may have left something to the session. */
-const nothing: PendingTransaction = {
-  transaction: {
-    access: "read only",
-    block: null,
-    statements: [],
-    body: "hold",
-    retry: "never",
-    planContext: null,
-    kind: null,
-  },
-  resolve: () => {},
-  reject: () => {},
-};
 
 const idleStatus = 0x49;
 /** Within a transaction. */

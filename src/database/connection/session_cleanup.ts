@@ -1,6 +1,7 @@
 /** The statements that undo what functions have left to the session. Sources: PostgreSQL documentation,
  * "DISCARD", and the view `pg_prepared_statements`. @module */
 import type { AccessMode, Statement } from "../transaction.ts";
+import type { PendingTransaction } from "./execution.ts";
 
 /** The state that a connection keeps between transactions. */
 export interface KeptState {
@@ -52,3 +53,18 @@ export function cleanupStatements(kept: KeptState, access: AccessMode): readonly
     ...(kept.defaults ? [defaults] : []),
   ];
 }
+
+/** Follows an implicit transaction that may have left something to the session. */
+export const emptyTransaction: PendingTransaction = {
+  transaction: {
+    access: "read only",
+    block: null,
+    statements: [],
+    body: "hold",
+    retry: "never",
+    planContext: null,
+    kind: null,
+  },
+  resolve: () => {},
+  reject: () => {},
+};

@@ -1,0 +1,40 @@
+/** Cancels the running statement of a connection. @module */
+import type { Clock } from "../../base/lib/clock.ts";
+
+/** Pauses between requests; after the last one the server counts as silent. */
+const pausesMs = [100, 900, 4000];
+
+interface CancelOptions {
+  /** Sends one request. */
+  readonly send: () => void;
+  /** Called when the statement runs on after the last pause, 5 s after the first request. */
+  readonly onSilent: () => void;
+  readonly clock: Pick<Clock, "schedule">;
+}
+
+/** Repeats a request to cancel, as PostgreSQL drops one that precedes its statement. */
+export class CancelRequests {
+  readonly #options: CancelOptions;
+  #cancelTimer: () => void = () => {};
+
+  constructor(options: CancelOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.stop();
+    this.#repeat(0);
+  }
+
+  stop(): void {
+    this.#cancelTimer();
+  }
+
+  #repeat(count: number): void {
+    const { send, onSilent, clock } = this.#options;
+    send();
+    const pauseMs = pausesMs[count];
+    if (pauseMs === undefined) return onSilent();
+    this.#cancelTimer = clock.schedule(() => this.#repeat(count + 1), pauseMs);
+  }
+}
