@@ -112,7 +112,7 @@ function varyErrors(reply: Reply, { failure }: Exchange): Reply {
   return withHeaders(reply, [standardVary]);
 }
 
-/** Without `Vary` is an error that has no such header in PostgREST either. */
+/** An error that has no `Vary` in PostgREST has none here either. */
 function varyByProfile(reply: Reply): Reply {
   if (!hasHeader("Vary", reply.headers)) return reply;
   return { ...reply, headers: withVary(reply.headers, ["Accept-Profile"]) };

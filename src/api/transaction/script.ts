@@ -304,7 +304,7 @@ interface ScriptForm {
 class ScriptBuilder {
   readonly statements: Statement[] = [];
   readonly costLimits: CostLimit[] = [];
-  /** The position of the first settings. */
+  /** The context of the first settings. */
   planContext: string | null = null;
   readonly #work: RequestWork;
   readonly #form: ScriptForm;
