@@ -394,6 +394,17 @@ const rows: readonly FindingRow[] = [
     mend: "alter function api.films(n integer) set search_path = api, public;",
   },
   {
+    label: "view over a distributed table",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
+      "insert into pg_dist_partition values ('api.film', 'h'); " +
+      "create view api.owners_films as select * from api.film; " +
+      "create view api.callers_films with (security_invoker) as select * from api.film",
+    finding:
+      "warn citus-view api.owners_films: api.owners_films reads api.film with the rights of " +
+      "its owner on the coordinator, and of the caller on workers",
+    mend: "alter view api.owners_films set (security_invoker = true);",
+  },
+  {
     label: "no name of a table without row-level security ends the comment of the example",
     sql: 'create table api."a\ndrop table api.film; --" (id int); ' +
       'grant select, insert on api."a\ndrop table api.film; --" to {user}',

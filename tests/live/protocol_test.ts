@@ -1,4 +1,5 @@
 /** The protocol of live queries: forms of requests, offsets, limits, ends. */
+import { citusFake } from "../support/database/citus_fake.ts";
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { type LiveApi, openLiveApi } from "../support/handler/live_api.ts";
 import type { LiveMessageText } from "../support/clients/live_client.ts";
@@ -177,6 +178,16 @@ Deno.test("live queries are refused", async (context) => {
   }
   const response = await api.send("OPTIONS /live/orders");
   deepStrictEqual([response.status, response.headers.get("allow")], [200, "OPTIONS,GET"]);
+});
+
+Deno.test("a live query of a distributed table is refused without advice of a trigger", async () => {
+  await using api = await openLiveApi();
+  await api.sql(`${citusFake} insert into pg_dist_partition values ('api.log', 'h')`);
+  await using other = await api.open();
+  const response = await other.send("GET /live/log", { as: a });
+  const { code, hint } = await response.json();
+  deepStrictEqual([response.status, code], [406, "SVC181"]);
+  strictEqual(hint, "Citus has no triggers on distributed tables, so they have no live queries");
 });
 
 /** SQL that ends a stream at the next recheck, and the status of the next request. */

@@ -228,6 +228,8 @@ export function withCommands(
     // Made by `searchPathOf()`: quoted identifiers, which SET takes one by one. The statement restores its text.
     command(sql`search_path to ${tableSql(searchPath)}`),
     all,
+    // Reads over several connections would forbid a later write to a reference table.
+    ...batchPosition === null ? [] : [command(sql`citus.multi_shard_modify_mode = 'sequential'`)],
     ...values.flatMap(([name, value]) =>
       value === null ? [] : [command(sql`${ident(...name.split("."))} = ${settingLiteral(value)}`)]
     ),

@@ -21,7 +21,8 @@ export async function dependentTables(
   const names = relations.map(({ schema, name }) => [schema, name]);
   const params = [JSON.stringify(names), JSON.stringify(functions)];
   const known = cache.derived(noTables);
-  const tables = known.get(params.join()) ?? await readTables(params, database);
+  const tables = known.get(params.join()) ??
+    await readTables(params, database, cache.data.isDistributed);
   known.set(params.join(), tables);
   return tables;
 }
@@ -31,27 +32,41 @@ const noTables = () => new Map<string, DependentTables>();
 async function readTables(
   params: readonly string[],
   database: Pick<Database, "transaction">,
+  isDistributed = false,
 ): Promise<DependentTables> {
-  const statement = { text: dependenciesQuery, params, use: "rows" } as const;
+  const statement = { text: dependenciesQuery(isDistributed), params, use: "rows" } as const;
   const { rows } = await database.transaction(metadataTransaction([statement]));
   const tables: readonly TableRow[] = JSON.parse(rows.at(-1)![0]![0]!);
-  const [, name] = tables.find(([, , isMissing]) => isMissing) ?? [];
-  if (name !== undefined) throw errors.changesNotRecorded(name.join("."), recordSql(...name));
+  const [, name, , , isWorkers] = tables.find(([, , isMissing]) => isMissing) ?? [];
+  if (name !== undefined) {
+    throw errors.changesNotRecorded(
+      name.join("."),
+      isWorkers === true ? noTriggers : recordSql(...name),
+    );
+  }
   return new Map(tables.map(([oid, , , scope]) => [oid, scope]));
 }
+
+const noTriggers = "Citus has no triggers on distributed tables, so they have no live queries";
 
 type TableRow = readonly [
   oid: number,
   name: readonly [schema: string, name: string],
   isMissing: boolean,
   scope: LiveScope | null,
+  isWorkers: boolean,
 ];
+
+/** Whether workers have the table `t`. A local table in the catalogue of Citus may have triggers. */
+const onWorkers = `exists (select from pg_catalog.pg_dist_partition o
+    where o.logicalrelid = t.oid and (o.partmethod <> 'n' or o.repmodel = 't'))`;
 
 /**
  * Parameters: the relations as JSON arrays of schema and name, the root first, and names of functions of rows.
  * `via` is how the query reaches an object: `root` and `view` need a trigger; a `part` is a partition or a parent.
  */
-const dependenciesQuery = `with recursive dep (place, classid, objid, via) as (
+const dependenciesQuery = (isDistributed: boolean) =>
+  `with recursive dep (place, classid, objid, via) as (
   select r.place, 'pg_class'::regclass::oid, c.oid, 'root'
   from json_array_elements($1) with ordinality r (name, place)
     join pg_namespace n on n.nspname = r.name->>0 join pg_class c on c.relnamespace = n.oid and c.relname = r.name->>1
@@ -87,7 +102,7 @@ select coalesce(json_agg(json_build_array(t.oid::int8, t.name, t.is_needed and c
       left join pg_collation l on l.oid = a.attcollation
     where r.scopes = 1 and a.attrelid = t.oid and a.attname = r.scope and coalesce(l.collisdeterministic, true)
       and y.oid = any ('{${Object.keys(scopeTypes).join()}}'::regtype[])
-  ) end) order by t.place), '[]')::text
+  ) end, ${isDistributed ? onWorkers : "false"}) order by t.place), '[]')::text
 from tables t cross join lateral (
   -- The bits 4, 8, 16 and 32 are INSERT, DELETE, UPDATE and TRUNCATE.
   select bit_or(g.tgtype::int) as events, count(distinct s.scope) as scopes, min(s.scope) as scope

@@ -32,6 +32,7 @@ create-in-schema error/warn {roles} may create objects in schema {subject}
 citus-settings error policies of {subject} see neither role nor claims on workers: the server does not know citus.propagate_set_commands
 citus-login error {subject} may not log in, but Citus connects to workers as this role for {objects}
 citus-inlined error {subject} finds no rows of {objects}: PostgreSQL puts it into a query that Citus has planned before
+citus-view warn {subject} reads {objects} with the rights of its owner on the coordinator, and of the caller on workers
 login-superuser warn {subject}, the user of db-uri, is a superuser: {program} init makes a login role that is not
 login-inherits warn {subject}, the user of db-uri, always has the privileges of {roles}
 nothing-readable warn {subject} may not read {objects}

@@ -173,6 +173,7 @@ const rows: readonly (readonly [
     { requestId: "r'1", applicationName: "a", batchPosition: "0/2" },
     [
       ...before,
+      "set local citus.multi_shard_modify_mode = 'sequential'",
       ...request,
       `set local "request"."id" = E'r\\U000000271'`,
       `set local "request"."batch" = E'0/2'`,
