@@ -6,7 +6,11 @@ import { pathToFileURL } from "node:url";
  * How many modules import the files of a folder: loading the sources costs more than most of these
  * tests. A file of another folder is a separate module.
  */
-const modulesOf: Readonly<Record<string, number>> = { http: 6, unit: 3 };
+const modulesOf: Readonly<Record<string, number>> = {
+  http: 6,
+  process: 12,
+  unit: 3,
+};
 
 /** A file that needs a separate module: its hooks, or its stand-in for `Deno.test`, are for all
  * tests. */
@@ -34,7 +38,7 @@ export async function allTests(root: string, folder: string): Promise<readonly s
   return [...inTurns(lists), ...examples];
 }
 
-/** Writes modules that import the files, and returns them and the files that need a separate
+/** Writes modules that import the files, and returns them, then the files that need a separate
  * module. */
 async function importingModules(
   files: readonly string[],
@@ -53,7 +57,8 @@ async function importingModules(
     await Deno.writeTextFile(module, lines.join(""));
     return module;
   });
-  return [...alone, ...await Promise.all(modules)];
+  // What takes longest begins first: the end of the run then has short files for every processor.
+  return [...await Promise.all(modules), ...alone];
 }
 
 /** Returns the items of all lists, with the items of each list spread evenly. */
