@@ -8,7 +8,7 @@ const app = fileURLToPath(new URL("../../examples/identity_provider/app.ts", imp
 Deno.test("the example with an identity provider prints requests that work", async () => {
   const env = { PORT: String(freePort()), PROVIDER_PORT: String(freePort()) };
   await using example = startDeno(["run", "-A", app], { env });
-  await example.stdout.waitFor(/notes -H "Authorization: Bearer \$token"$/);
+  await example.stdout.waitFor(/notes -H "Authorization: Bearer \$token"$/, { seconds: 120 });
   const lines = example.stdout.all.filter((line) => /^(?:token=\$\()?curl /.test(line));
   // The notification of the revocation arrives some time after the answer of the function.
   const last = lines.at(-1);

@@ -29,8 +29,8 @@ const config = new URL("../deno.json", import.meta.url).pathname;
 /** `deno.json` enables the sanitizers of resources and ops. */
 const flags = [`--config=${config}`, "-A", "--doc", "--parallel"];
 
-/** Tests of processes wait for much of their time. */
-const jobs = String(navigator.hardwareConcurrency * 3);
+/** Tests of processes wait for much of their time. More files at once took as long. */
+const jobs = String(navigator.hardwareConcurrency * 2);
 
 /** Optimizing the code of PGlite takes longer than most suites run. */
 const v8Flags = "--liftoff-only";
