@@ -105,6 +105,12 @@ function stateOf(shop: Shop): Promise<unknown> {
 
 const environment = (uri: string) => ({ SVC_DB_URI: uri });
 
+/** Returns the file with ports that no other test uses. */
+function withPorts(conf: string, admin: number): string {
+  return conf.replace(/^admin-server-port.*$/m, `admin-server-port = ${admin}`)
+    .replace(/^server-port.*$/m, `server-port = ${freePort()}`);
+}
+
 Deno.test("svc init writes two files, and changes nothing in the database", async () => {
   await using shop = await makeShop();
   await using folder = await programFolder();
@@ -230,8 +236,7 @@ Deno.test("svc init --apply makes an API that answers, and twice is as once", as
 
   await t.step("the service reads and writes", async () => {
     await using service = await startService({}, {
-      configText: conf.replace(/^admin-server-port.*$/m, `admin-server-port = ${freePort()}`) +
-        `server-port = ${freePort()}\n`,
+      configText: withPorts(conf, freePort()),
     });
     await service.stderr.waitFor(/API server listening on/);
     const origin = /^server-port = (\d+)$/m.exec(await Deno.readTextFile(service.configPath))![1];
@@ -498,8 +503,7 @@ Deno.test("svc init --apply works where transactions are read-only by default", 
   const conf = await folder.read("svc.conf");
   const admin = freePort();
   await using service = await startService({}, {
-    configText: conf.replace(/^admin-server-port.*$/m, `admin-server-port = ${admin}`) +
-      `server-port = ${freePort()}\n`,
+    configText: withPorts(conf, admin),
   });
   // The listener connects and the service is ready. Its log counts the findings, of which one warns
   // that requests can write.
@@ -537,7 +541,7 @@ const mistakes: readonly (readonly [args: readonly string[], message: RegExp])[]
   [["--anon-role=pg_monitor", "URI"], /^svc: role name "pg_monitor" is reserved$/m],
   [["--anon-role=a", "--login-role=a", "URI"], /^svc: "a" is named for two roles$/m],
   [["--schemas=pg_catalog", "URI"], /^svc: schema "pg_catalog" belongs to PostgreSQL$/m],
-  [["--schemas=a,b", "URI"], /^svc: db-schemas cannot name the schema "a,b"$/m],
+  [["--schemas=a b", "URI"], /^svc: the schema "a b" does not exist; several .+: a,b$/m],
   [["--grant=flim", "URI"], /^svc: "flim" is not a relation of the schema; did you mean film\?$/m],
   [["--grant-write=film", "URI"], /^svc: --grant-write needs --user-role/m],
   [["postgres://me@127.0.0.1:1/x"], /^svc: cannot connect to the database: .*Connection refused/m],
@@ -601,11 +605,12 @@ Deno.test({
         '  "flim" is not a relation of the schema; did you mean film?',
         "Every role may call 1 function of this schema. Revoke that? [y/N] n",
         "Start the service:",
-        "  curl 'http://127.0.0.1:3000/film?limit=3'",
+        "Summary:",
         "alter table public.film enable row level security;",
       ]
     ) ok(output.split("\r\n").includes(line), `${line}\n${output}`);
     match(output, new RegExp(`^  .+ token --role=${shop.userRole} svc\\.conf\\r$`, "m"));
+    match(output, /^ {2}curl 'http:\/\/127\.0\.0\.1:3\d+\/film\?limit=3'\r$/m);
     match(output, new RegExp(`^Apply to database ${shop.name} at 127.0.0.1:\\d+ as \\w+\\? `, "m"));
     const reads = (role: string, privilege: string) =>
       shop.read(`select has_table_privilege('${role}', 'film', '${privilege}')`);

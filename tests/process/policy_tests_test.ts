@@ -194,6 +194,12 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       deepStrictEqual([again.code, again.stdout], [0, ""]);
     });
 
+    await t.step("no policies", async () => {
+      const { code, stderr } = await run("test", "--generate", "--schemas=public");
+      strictEqual(code, 2);
+      match(stderr, /^svc: schema public has no policy that .+: there is nothing to generate$/m);
+    });
+
     await t.step("a missing file, and a database that cannot be reached", async () => {
       strictEqual((await run("test", "tests/nix.cases")).code, 2);
       strictEqual((await run("why", "GET /x", "--db-uri=postgres://x@127.0.0.1:1/x")).code, 3);

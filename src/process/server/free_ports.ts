@@ -2,8 +2,11 @@
  */
 import { createServer } from "node:net";
 
-/** First and last port that quick mode tries for the API. */
-const [firstPort, lastPort] = [3000, 3020];
+/** Port of the API unless it is in use. */
+export const usualPort = 3000;
+
+/** First and last port that quick mode and `svc init` try for the API. */
+const [firstPort, lastPort] = [usualPort, 3020];
 
 /** Returns whether a server can listen on a port. */
 export type IsFreePort = (port: number) => Promise<boolean>;

@@ -8,6 +8,7 @@ import { programCall } from "../../../base/lib/program_call.ts";
 import { configOfFile, type InitFiles } from "./init_files.ts";
 import { triggerMark } from "./init_sql.ts";
 import { superuserCall, whoApplies } from "./next_steps.ts";
+import { sqlSummary } from "./sql_summary.ts";
 import { confirm } from "./prompt.ts";
 import { readText } from "../../../base/lib/files.ts";
 
@@ -20,7 +21,7 @@ export async function applyFile(
   const { displayName } = svcDialect;
   return await withScriptConnection(uri, displayName, async (connection) => {
     const { database, user } = connection;
-    print(`\n${text}\n`);
+    print(`\n${text}\n${sqlSummary(text)}\n`);
     const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
     if (!isConfirmed && !confirm(question)) {
       print(

@@ -7,27 +7,26 @@ import type { CommandCall } from "../../../api/command.ts";
 import {
   type Choices,
   defaultNames,
-  likelySchema,
   nameOfOwned,
   ownable,
   type OwnedTable,
   pickOwned,
   pickRelations,
+  pickSchemas,
   roleProblem,
   sameRoleProblem,
-  schemaProblem,
 } from "./choices.ts";
 import {
   readServer,
   readTarget,
   type RelationFacts,
-  type SchemaFacts,
   type ServerFacts,
   type TargetFacts,
   type TargetNames,
   withServer,
 } from "./facts.ts";
-import { idempotencyTable } from "./init_sql.ts";
+import { filledSchemas, likelySchema, type SchemaFacts } from "../likely_schema.ts";
+import { idempotencyTable, theseSchemas } from "./init_sql.ts";
 import { ask, confirm, isInteractive } from "./prompt.ts";
 
 /** The choices, and the data on which they are based. */
@@ -85,10 +84,7 @@ function chooseNames(
     };
     return flag === undefined && asks ? ask(question, fallback, accept) : accept(flag ?? fallback);
   };
-  const schemaFlag = config.flags.get("db-schemas")?.value;
-  if (asks && schemaFlag === undefined) printSchemas(schemas);
-  const schema = choose(schemaFlag, "Schema to serve", likelySchema(schemas), schemaProblem);
-  printMissing(schema, schemas.map(({ name }) => name));
+  const chosenSchemas = chooseSchemas(config.flags.get("db-schemas")?.value, schemas, asks);
   const loginRole = choose(
     flags.get("--login-role"),
     "Role that the service logs in as",
@@ -107,10 +103,16 @@ function chooseNames(
     asks ? defaultNames.userRole : "none",
     (name) => name === "none" ? null : roleProblem(name),
   );
-  const names = { schema, loginRole, anonRole, userRole: user === "none" ? null : user };
+  const names = {
+    schemas: chosenSchemas,
+    loginRole,
+    anonRole,
+    userRole: user === "none" ? null : user,
+  };
   const problem = sameRoleProblem(names);
   if (problem !== null) throw new Error(problem);
-  if (flags.has("--idempotency") && schema === idempotencyTable.schema) {
+  const { schema } = idempotencyTable;
+  if (flags.has("--idempotency") && chosenSchemas.includes(schema)) {
     throw new Error(`--idempotency makes a table that must not be served, in the schema ${schema}`);
   }
   return names;
@@ -118,16 +120,42 @@ function chooseNames(
 
 type Check = (name: string) => string | null;
 
-function printMissing(schema: string, schemas: readonly string[]): void {
-  if (schemas.includes(schema)) return;
-  const near = nearest(schema, schemas);
-  const hint = near === null ? "" : `; did you mean ${near}?`;
-  print(`  the schema ${schema} does not exist: the SQL creates it${hint}\n`);
+/** Returns the schemas of the flag, of the answer, or the likely one, which it prints. */
+function chooseSchemas(
+  flag: string | undefined,
+  schemas: readonly SchemaFacts[],
+  asks: boolean,
+): readonly string[] {
+  const likely = likelySchema(schemas) ?? defaultNames.schema;
+  const existing = schemas.map(({ name }) => name);
+  if (flag !== undefined) return printMissing(pickSchemas(flag, existing), existing);
+  if (!asks) {
+    if (filledSchemas(schemas).length > 1) {
+      printSchemas(schemas);
+      print(`The file serves ${likely}; --schemas=${likely},… serves several.\n`);
+    }
+    return [likely];
+  }
+  printSchemas(schemas);
+  return ask(
+    "Schemas to serve, with commas",
+    likely,
+    (text) => printMissing(pickSchemas(text, existing), existing),
+  );
+}
+
+/** Prints which of the names are new schemas, and returns the names. */
+function printMissing(names: readonly string[], schemas: readonly string[]): readonly string[] {
+  for (const name of names.filter((each) => !schemas.includes(each))) {
+    const near = nearest(name, schemas);
+    const hint = near === null ? "" : `; did you mean ${near}?`;
+    print(`  the schema ${name} does not exist: the SQL creates it${hint}\n`);
+  }
+  return names;
 }
 
 function printSchemas(schemas: readonly SchemaFacts[]): void {
-  const filled = schemas.filter(({ relations, functions }) => relations + functions > 0);
-  const lines = filled.map(({ name, relations, functions }) =>
+  const lines = filledSchemas(schemas).map(({ name, relations, functions }) =>
     `  ${name}: ${counted(relations, "relation")}, ${counted(functions, "function")}\n`
   );
   print(`Schemas:\n${lines.join("") || "  none has a relation or a function\n"}`);
@@ -162,7 +190,7 @@ function chooseRelations(call: CommandCall, names: TargetNames, facts: TargetFac
     userReadable,
     owned: names.userRole === null ? [] : chooseOwned(flags.get("--owner"), granted, asks),
     writable,
-    revokesFunctions: revokesFunctions(call, facts, asks),
+    revokesFunctions: revokesFunctions(call, facts, { asks, schemas: names.schemas }),
     keepsAnswers: flags.has("--idempotency"),
     usesCitus: flags.has("--citus"),
   };
@@ -184,9 +212,6 @@ function chooseList(
   );
 }
 
-/** Columns that often contain owners. */
-const ownerNames = /(^|_)(owner|user|author|customer|account|member|sub)(_id)?$|^created_by$/;
-
 function chooseOwned(
   flag: string | undefined,
   granted: readonly RelationFacts[],
@@ -195,7 +220,7 @@ function chooseOwned(
   if (flag !== undefined || !asks || ownable(granted).length === 0) {
     return pickOwned(flag ?? "none", granted);
   }
-  const likely = ownable(granted).filter(({ column }) => ownerNames.test(column.name));
+  const likely = ownable(granted).filter(({ column }) => column.refersToUser);
   if (likely.length > 0) {
     print(`Perhaps owners of rows:\n  ${likely.map(nameOfOwned).join(", ")}\n`);
   }
@@ -208,15 +233,18 @@ function chooseOwned(
 
 function printRelations(relations: readonly RelationFacts[]): void {
   if (relations.length === 0) return;
-  print(`Relations:\n  ${relations.map(({ name }) => name).join(", ")}\n`);
+  print(`Relations:\n  ${relations.map(({ label }) => label).join(", ")}\n`);
 }
 
-function revokesFunctions({ flags }: CommandCall, facts: TargetFacts, asks: boolean): boolean {
+function revokesFunctions(
+  { flags }: CommandCall,
+  facts: TargetFacts,
+  { asks, schemas }: { readonly asks: boolean; readonly schemas: readonly string[] },
+): boolean {
   if (flags.has("--revoke-functions")) return true;
   if (!asks || facts.publicFunctions === 0) return false;
+  const functions = counted(facts.publicFunctions, "function");
   return confirm(
-    `Every role may call ${
-      counted(facts.publicFunctions, "function")
-    } of this schema. Revoke that?`,
+    `Every role may call ${functions} of ${theseSchemas(schemas.length)}. Revoke that?`,
   );
 }

@@ -1,12 +1,6 @@
-/** The choices of `svc init`: names of roles and schema, and relations to grant. @module */
+/** The choices of `svc init`: names of roles and schemas, and relations to grant. @module */
 import { nearest } from "../../../base/lib/nearest.ts";
-import {
-  type OwnerColumn,
-  type RelationFacts,
-  type SchemaFacts,
-  type TargetNames,
-  usualLoginRole,
-} from "./facts.ts";
+import { type OwnerColumn, type RelationFacts, type TargetNames, usualLoginRole } from "./facts.ts";
 
 /** Names that `svc init` chooses unless flags or answers do. */
 export const defaultNames = {
@@ -30,7 +24,7 @@ export interface Choices extends TargetNames {
   readonly owned: readonly OwnedTable[];
   /** Relations that requests with a token may write. */
   readonly writable: readonly RelationFacts[];
-  /** Whether to take from PUBLIC the right to call the functions of the schema. */
+  /** Whether to take from PUBLIC the right to call the functions of the schemas. */
   readonly revokesFunctions: boolean;
   /** Whether to make the table of `idempotency-table`. */
   readonly keepsAnswers: boolean;
@@ -43,13 +37,6 @@ export interface OwnedTable {
   readonly column: OwnerColumn;
 }
 
-/** Returns the schema that is most likely meant: `api`, then `public`, then the only one in use. */
-export function likelySchema(schemas: readonly SchemaFacts[]): string {
-  const filled = schemas.filter(({ relations, functions }) => relations + functions > 0);
-  const named = ["api", "public"].find((name) => filled.some((schema) => schema.name === name));
-  return named ?? filled[0]?.name ?? defaultNames.schema;
-}
-
 /** Returns the problem of a role's name; null if PostgreSQL accepts it. */
 export function roleProblem(name: string): string | null {
   if (name === "") return "the name of a role is empty";
@@ -59,13 +46,33 @@ export function roleProblem(name: string): string | null {
   return lengthProblem(name);
 }
 
+/**
+ * Returns the schemas of a list with commas. Throws an `Error` for a name that cannot be served, and
+ * for a missing schema with a space in its name, which most likely means two schemas.
+ */
+export function pickSchemas(text: string, existing: readonly string[]): readonly string[] {
+  const names = Array.from(new Set(text.split(",").map((name) => name.trim())));
+  for (const name of names) {
+    const problem = schemaProblem(name);
+    if (problem !== null) throw new Error(problem);
+    if (existing.includes(name) || !/\s/.test(name)) continue;
+    throw new Error(
+      `the schema ${
+        JSON.stringify(name)
+      } does not exist; several schemas have commas between them: ` +
+        name.split(/\s+/).join(","),
+    );
+  }
+  return names;
+}
+
 /** Returns the problem of a schema's name; null if it can be served. */
-export function schemaProblem(name: string): string | null {
+function schemaProblem(name: string): string | null {
   if (name === "") return "the name of the schema is empty";
   if (/^pg_/.test(name) || name === "information_schema") {
     return `schema ${JSON.stringify(name)} belongs to PostgreSQL`;
   }
-  if (/[,<]/.test(name) || name.trim() !== name) {
+  if (name.includes("<")) {
     return `db-schemas cannot name the schema ${JSON.stringify(name)}`;
   }
   return lengthProblem(name);
@@ -86,8 +93,8 @@ export function sameRoleProblem({ loginRole, anonRole, userRole }: TargetNames):
 
 /**
  * Returns the relations that a text names: `none`, `all`, `all except` names, or names separated by
- * commas. `*` in a name matches any characters. A name with a comma is in double quotes. Throws an
- * `Error` for a name that fits no relation.
+ * commas. `*` in a name matches any characters. A name with a comma is in double quotes. A name may
+ * begin with its schema. Throws an `Error` for a name that fits no relation, or several schemas.
  */
 export function pickRelations(
   text: string,
@@ -109,11 +116,18 @@ function fittingRelations(
   relations: readonly RelationFacts[],
 ): readonly RelationFacts[] {
   const pattern = new RegExp(`^${RegExp.escape(name).replaceAll("\\*", ".*")}$`, "s");
+  const labelled = relations.filter(({ label }) => pattern.test(label));
+  if (labelled.length > 0) return labelled;
   const found = relations.filter((relation) => pattern.test(relation.name));
+  if (found.length > 1 && !name.includes("*")) {
+    const labels = found.map(({ label }) => label).join(" or ");
+    throw new Error(`${JSON.stringify(name)} is in several schemas: write ${labels}`);
+  }
   if (found.length > 0) return found;
-  const suggestion = nearest(name, relations.map((relation) => relation.name));
+  const suggestion = nearest(name, relations.map(({ label }) => label));
+  const several = relations.some((relation) => relation.label !== relation.name) ? "s" : "";
   throw new Error(
-    `${JSON.stringify(name)} is not a relation of the schema` +
+    `${JSON.stringify(name)} is not a relation of the schema${several}` +
       (suggestion === null ? "" : `; did you mean ${suggestion}?`),
   );
 }
@@ -145,9 +159,9 @@ export function ownable(relations: readonly RelationFacts[]): readonly OwnedTabl
   );
 }
 
-/** Returns `table.column`. */
+/** Returns `table.column`, or `schema.table.column` if several schemas are chosen. */
 export function nameOfOwned({ relation, column }: OwnedTable): string {
-  return `${relation.name}.${column.name}`;
+  return `${relation.label}.${column.name}`;
 }
 
 /** Splits at commas outside of double quotes. A doubled quote in quotes is one quote. */

@@ -1,9 +1,11 @@
-/** Reads what `svc init` asks about: schemas and roles, then the relations of one schema. @module
- */
+/** Reads what `svc init` asks about: schemas and roles, then the relations of the chosen schemas.
+ * @module */
 import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { openDatabase } from "../../../database/open.ts";
 import { svcDialect } from "../../../base/dialect.ts";
+import { refersToUser } from "../../../wings/audit/diagnosis/queries/user_columns.ts";
+import type { SchemaFacts } from "../likely_schema.ts";
 
 /** The login role that `svc init` makes by default. */
 export const usualLoginRole = "authenticator";
@@ -22,12 +24,6 @@ export interface ServerFacts {
   readonly schemas: readonly SchemaFacts[];
 }
 
-export interface SchemaFacts {
-  readonly name: string;
-  readonly relations: number;
-  readonly functions: number;
-}
-
 /** A role that exists. */
 export interface RoleFacts {
   readonly name: string;
@@ -38,7 +34,10 @@ export interface RoleFacts {
 
 /** A relation that may be granted. */
 export interface RelationFacts {
+  readonly schema: string;
   readonly name: string;
+  /** The name; with its schema if several schemas are chosen. */
+  readonly label: string;
   /** Schema and name, quoted for SQL. */
   readonly sql: string;
   /** Whether requests can write it. */
@@ -57,9 +56,11 @@ export interface OwnerColumn {
   /** The type that the claim is cast to. */
   readonly type: string;
   readonly hasDefault: boolean;
+  /** Whether its name or its foreign key says that it refers to a user. */
+  readonly refersToUser: boolean;
 }
 
-/** A role that owns the schema or objects in it. */
+/** A role that owns a schema or objects in it. */
 export interface OwnerFacts {
   /** Quoted for SQL. */
   readonly sql: string;
@@ -70,24 +71,25 @@ export interface OwnerFacts {
 /** The part of the database that the SQL depends on. */
 export interface TargetFacts {
   readonly version: number;
-  /** Whether the schema exists. */
-  readonly hasSchema: boolean;
+  /** Chosen schemas that do not exist. */
+  readonly missingSchemas: readonly string[];
   readonly relations: readonly RelationFacts[];
   /** Functions that PUBLIC may call. */
   readonly publicFunctions: number;
   /** Names and argument types of all functions, quoted for SQL. */
   readonly functions: readonly string[];
-  /** Owners of the schema, its relations and its functions. */
+  /** Owners of the schemas, their relations and their functions. */
   readonly owners: readonly OwnerFacts[];
-  /** Whether PUBLIC may create objects in the schema. */
-  readonly isOpenToPublic: boolean;
+  /** Schemas in which PUBLIC may create objects. */
+  readonly openSchemas: readonly string[];
   readonly roles: readonly RoleFacts[];
-  /** The names of roles and schema, quoted for SQL where that is needed. */
+  /** The names of roles and schemas, quoted for SQL where that is needed. */
   readonly quoted: Readonly<Record<string, string>>;
 }
 
 export interface TargetNames {
-  readonly schema: string;
+  /** At least one; requests without a header use the first. */
+  readonly schemas: readonly string[];
   readonly loginRole: string;
   readonly anonRole: string;
   /** Role of requests with a token, or null. */
@@ -126,10 +128,14 @@ export async function readServer(database: Database): Promise<ServerFacts> {
 
 export async function readTarget(
   database: Database,
-  { schema, loginRole, anonRole, userRole }: TargetNames,
+  { schemas, loginRole, anonRole, userRole }: TargetNames,
 ): Promise<TargetFacts> {
   const roles = [loginRole, anonRole, ...(userRole === null ? [] : [userRole])];
-  return await readJson(database, targetQuery, [schema, JSON.stringify(roles), loginRole]);
+  return await readJson(database, targetQuery, [
+    JSON.stringify(schemas),
+    JSON.stringify(roles),
+    loginRole,
+  ]);
 }
 
 async function readJson<Result>(
@@ -176,9 +182,12 @@ select json_build_object(
 )::text`;
 
 const targetQuery = `
-with schema as (select n.* from pg_namespace n where n.nspname = $1::text),
+with names as (
+  select name, place from json_array_elements_text($1::json) with ordinality n (name, place)
+),
+schema as (select n.*, place from pg_namespace n join names on name = n.nspname),
 relations as (
-  select c.oid, c.relname, format('%I.%I', s.nspname, c.relname) as sql,
+  select c.oid, c.relname, s.nspname, place, format('%I.%I', s.nspname, c.relname) as sql,
     c.relkind in ('r', 'p') or c.relkind in ('v', 'f') and pg_relation_is_updatable(c.oid, true) <> 0
       as writable
   from pg_class c join schema s on s.oid = c.relnamespace
@@ -207,10 +216,15 @@ creators as (
 )
 select json_build_object(
   'version', current_setting('server_version_num')::int,
-  'hasSchema', exists (select from schema),
+  'missingSchemas', (
+    select coalesce(json_agg(name order by place), '[]') from names
+    where name not in (select nspname from schema)
+  ),
   'relations', (
     select coalesce(json_agg(json_build_object(
+      'schema', r.nspname,
       'name', r.relname,
+      'label', case when json_array_length($1::json) > 1 then r.nspname || '.' else '' end || r.relname,
       'sql', r.sql,
       'isWritable', r.writable,
       'sequences', (
@@ -227,14 +241,15 @@ select json_build_object(
           'name', a.attname,
           'sql', quote_ident(a.attname),
           'type', format_type(a.atttypid, null),
-          'hasDefault', a.atthasdef or a.attidentity <> ''
+          'hasDefault', a.atthasdef or a.attidentity <> '',
+          'refersToUser', ${refersToUser("a")}
         ) order by a.attnum), '[]')
         from pg_attribute a join pg_class c on c.oid = a.attrelid
         where c.oid = r.oid and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
           and a.attgenerated = '' and not exists (select from pg_policy p where p.polrelid = c.oid)
           and a.atttypid in ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int'::regtype, 'bigint'::regtype)
       )
-    ) order by r.relname), '[]') from relations r
+    ) order by r.place, r.relname), '[]') from relations r
   ),
   'publicFunctions', (
     select count(*) from functions f
@@ -250,9 +265,10 @@ select json_build_object(
       'isOurs', pg_has_role(c.oid, 'usage')
     ) order by c.rolname), '[]') from creators c
   ),
-  'isOpenToPublic', exists (
-    select from schema s, aclexplode(s.nspacl) a
-    where a.grantee = 0 and a.privilege_type = 'CREATE'
+  'openSchemas', (
+    select coalesce(json_agg(s.nspname order by s.place), '[]') from schema s where exists (
+      select from aclexplode(s.nspacl) a where a.grantee = 0 and a.privilege_type = 'CREATE'
+    )
   ),
   'roles', (
     select coalesce(json_agg(json_build_object(
@@ -268,6 +284,6 @@ select json_build_object(
   ),
   'quoted', (
     select json_object_agg(name, quote_ident(name))
-    from (select $1::text as name union select json_array_elements_text($2::json)) names
+    from (select name from names union select json_array_elements_text($2::json)) names
   )
 )::text`;

@@ -38,12 +38,19 @@ export function configOfFile(path: string): Config | null {
   }
 }
 
+/** Ports of the API and of the admin server. */
+export interface ServicePorts {
+  readonly api: number;
+  readonly admin: number;
+}
+
 /** The values that differ from file to file. */
 export interface FileValues {
   readonly dbUri: string;
-  readonly schema: string;
+  readonly schemas: readonly string[];
   readonly anonRole: string;
   readonly jwtSecret: string;
+  readonly ports: ServicePorts;
   /** Whether the password of the login role is unknown. */
   readonly lacksPassword: boolean;
   /** Whether the file names the table of `idempotency-table`. */
@@ -77,21 +84,22 @@ const answerLines: readonly Line[] = [
 ];
 
 function linesOf(
-  { dbUri, schema, anonRole, jwtSecret, lacksPassword, keepsAnswers }: FileValues,
+  { dbUri, schemas, anonRole, jwtSecret, ports, lacksPassword, keepsAnswers }: FileValues,
 ): readonly Line[] {
   return [
     "# Written by svc init. It holds a password and a secret: keep it out of version control.",
     ...(lacksPassword ? ["# The role exists: write its password into db-uri."] : []),
     ["db-uri", dbUri],
-    ["db-schemas", schema],
+    ["db-schemas", schemas.join(",")],
     ["db-anon-role", anonRole],
     `# Signs and verifies tokens: ${programCall()} token --role=ROLE`,
     ["jwt-secret", jwtSecret],
     "",
     '# This machine alone. In a container: "0.0.0.0", and publish the port to a proxy with TLS.',
     ["server-host", "127.0.0.1"],
+    ["server-port", ports.api],
     ["admin-server-host", "127.0.0.1"],
-    ["admin-server-port", 3001],
+    ["admin-server-port", ports.admin],
     "",
     "# Limits of requests",
     ["db-max-rows", 1000],

@@ -116,19 +116,21 @@ function workerLogins(choices: Choices, facts: TargetFacts): readonly string[] {
 }
 
 function schemaLines(choices: Choices, facts: TargetFacts): readonly string[] {
-  const schema = facts.quoted[choices.schema];
+  const { quoted, missingSchemas, openSchemas } = facts;
   return [
     "",
-    ...(facts.hasSchema ? [] : [`create schema if not exists ${schema};`]),
-    `grant usage on schema ${schema} to ${requestRoles(choices, facts)};`,
-    ...(facts.isOpenToPublic
-      ? [
-        "-- Every role may create objects in this schema, and requests search it:",
-        `-- revoke create on schema ${schema} from public;`,
-      ]
-      : []),
+    ...missingSchemas.map((name) => `create schema if not exists ${quoted[name]};`),
+    `grant usage on schema ${schemaList(choices, facts)} to ${requestRoles(choices, facts)};`,
+    ...openSchemas.flatMap((name) => [
+      "-- Every role may create objects in this schema, and requests search it:",
+      `-- revoke create on schema ${quoted[name]} from public;`,
+    ]),
     "",
   ];
+}
+
+function schemaList({ schemas }: Choices, { quoted }: TargetFacts): string {
+  return schemas.map((name) => quoted[name]).join(", ");
 }
 
 function requestRoles({ anonRole, userRole }: Choices, { quoted }: TargetFacts): string {
@@ -196,13 +198,16 @@ function policyLines(
 }
 
 function functionLines(choices: Choices, facts: TargetFacts): readonly string[] {
-  const { schema, revokesFunctions } = choices;
-  const { quoted, publicFunctions, functions } = facts;
+  const { schemas: { length }, revokesFunctions } = choices;
+  const { publicFunctions, functions } = facts;
   if (publicFunctions === 0 && !revokesFunctions) return [];
   const callers = requestRoles(choices, facts);
-  const revoke = `revoke execute on all functions in schema ${quoted[schema]} from public;`;
+  const revoke = `revoke execute on all functions in schema ${
+    schemaList(choices, facts)
+  } from public;`;
   return [
-    `-- PUBLIC may call ${counted(publicFunctions, "function")} of this schema. This revokes it:`,
+    `-- PUBLIC may call ${counted(publicFunctions, "function")} of ${theseSchemas(length)}. ` +
+    "This revokes it:",
     unless(revokesFunctions, revoke),
     "-- The same for functions that are created later:",
     ...laterFunctions(facts).map((line) => unless(revokesFunctions, line)),
@@ -210,6 +215,11 @@ function functionLines(choices: Choices, facts: TargetFacts): readonly string[] 
     ...functions.map((name) => commented(`grant execute on function ${name} to ${callers};`)),
     "",
   ];
+}
+
+/** Returns the words for the chosen schemas. */
+export function theseSchemas(count: number): string {
+  return count === 1 ? "this schema" : "these schemas";
 }
 
 /** Default privileges hold for the functions of one owner. A new schema belongs to the applying role. */

@@ -13,7 +13,7 @@ export interface NextSteps {
   readonly mayApply: boolean;
   readonly uri: string;
   /** Port of the API. */
-  readonly port: string;
+  readonly port: number;
 }
 
 export function nextSteps(
@@ -35,7 +35,10 @@ export function nextSteps(
   steps.push(["Start the service", `${program} ${conf}`]);
   if (read !== undefined) {
     const name = encodeURIComponent(read.name).replaceAll("'", "%27");
-    steps.push(["Read rows", `curl '${origin}/${name}?limit=3'`]);
+    const profile = read.schema === choices.schemas[0]
+      ? ""
+      : ` -H ${shellWord(`Accept-Profile: ${read.schema}`)}`;
+    steps.push(["Read rows", `curl '${origin}/${name}?limit=3'${profile}`]);
   }
   if (choices.userRole !== null) {
     steps.push(["Make a token", `${program} token --role=${shellWord(choices.userRole)} ${conf}`]);

@@ -24,6 +24,7 @@ import {
   existingFiles,
   type InitFiles,
   replaceFile,
+  type ServicePorts,
 } from "./init_files.ts";
 import { searchPathOf } from "../../../api/transaction/settings.ts";
 import { initSql } from "./init_sql.ts";
@@ -31,6 +32,7 @@ import { loginOf, loginUri, planPassword, randomText, scramVerifier } from "./lo
 import { nextSteps } from "./next_steps.ts";
 import { ask, isInteractive } from "./prompt.ts";
 import type { ConfigArguments } from "../../../state/config/config_files.ts";
+import { findNextPort, findPort, isFreePort, usualPort } from "../../server/free_ports.ts";
 import { wingOptions } from "../../wings.ts";
 
 export const initCommand: Command = {
@@ -49,7 +51,7 @@ export const initCommand: Command = {
     "--owner=LIST":
       "Columns with the claim sub of a row's owner, such as orders.owner: writes policies",
     "--grant-write=LIST": "Relations that the user role may write, in the same form; default: none",
-    "--revoke-functions": "Take from PUBLIC the right to call the functions of the schema",
+    "--revoke-functions": "Take from PUBLIC the right to call the functions of the schemas",
     "--idempotency": "Make the table that keeps answers to writes with an Idempotency-Key",
     "--citus": "Let the roles of requests log in, as Citus needs it; without a password",
     "--live=LIST":
@@ -91,14 +93,13 @@ async function runInit(call: CommandCall): Promise<number> {
   }
   const uri = targetConnection(call.config);
   if (isEmbedded(uri)) return fail("init makes roles on a server, not in an embedded database");
-  const { choices, facts, server } = await writeFiles(call, files, uri);
+  const { choices, facts, server, ports } = await writeFiles(call, files, uri);
   if (isApplied) {
     const code = await applyFile(files, { uri: flags.get("--apply") || uri, isConfirmed });
     if (code !== 0) return code;
   } else print(`The database is unchanged. Read ${files.sql}, then apply it.\n`);
   const mayApply = server.createsRoles && facts.owners.every(({ isOurs }) => isOurs);
-  const port = call.config.flags.get("server-port")?.value ?? "3000";
-  print(nextSteps({ choices, files, isApplied, mayApply, uri, port }));
+  print(nextSteps({ choices, files, isApplied, mayApply, uri, port: ports.api }));
   return 0;
 }
 
@@ -141,7 +142,11 @@ function checked(text: string): string {
 }
 
 /** Makes the choices and writes both files. */
-async function writeFiles(call: CommandCall, files: InitFiles, uri: string): Promise<ReadChoices> {
+async function writeFiles(
+  call: CommandCall,
+  files: InitFiles,
+  uri: string,
+): Promise<ReadChoices & { readonly ports: ServicePorts }> {
   const previous = configOfFile(files.conf);
   const uris = [previous?.dbUri ?? "", uri].filter((each) => each !== "" && !isEmbedded(each));
   const known = uris.map(loginOf).filter(({ password }) => password !== null);
@@ -153,26 +158,44 @@ async function writeFiles(call: CommandCall, files: InitFiles, uri: string): Pro
   const password = planPassword(user, { exists, uris });
   const verifier = password === null ? null : scramVerifier(password);
   const dbUri = loginUri(uri, { user, password, database });
-  replaceFile(files.conf, configText(call, { choices, dbUri, previous }), "private");
+  const ports = await choosePorts(call, previous);
+  replaceFile(files.conf, configText(call, { choices, dbUri, previous, ports }), "private");
   replaceFile(files.sql, initSql(choices, facts, verifier), "public");
   print(`\nWrote ${files.conf}, which only you can read, and ${files.sql}.\n`);
   printNotes(call, files, read);
   if (password === null) {
     print(`The role ${user} exists: write its password into db-uri of ${files.conf}.\n`);
   }
-  return read;
+  return { ...read, ports };
+}
+
+/** Returns the ports of flags, else of the file that is overwritten, else ports that are free. */
+async function choosePorts(
+  { config: { flags } }: CommandCall,
+  previous: Config | null,
+): Promise<ServicePorts> {
+  const numberOf = (key: string) => {
+    const flag = flags.get(key);
+    return flag === undefined ? null : Number(flag.value);
+  };
+  const api = numberOf("server-port") ?? previous?.serverPort ??
+    await findPort(isFreePort).catch(() => usualPort);
+  const admin = numberOf("admin-server-port") ?? previous?.adminServerPort ??
+    await findNextPort(api, isFreePort);
+  return { api, admin };
 }
 
 function configText(
   { config }: CommandCall,
-  { choices, dbUri, previous }: {
+  { choices, dbUri, previous, ports }: {
     readonly choices: Choices;
+    readonly ports: ServicePorts;
     readonly dbUri: string;
     readonly previous: Config | null;
   },
 ): string {
   const secret = previous?.jwtSecret ?? null;
-  // Names of schema and role are choices.
+  // Names of schemas and roles are choices.
   const chosen: ReadonlySet<string> = new Set(["db-uri", "db-schemas", "db-anon-role"]);
   const overrides = Array.from(config.flags, ([key, { value }]) => [key, value] as const)
     .filter(([key]) => !chosen.has(key));
@@ -180,6 +203,7 @@ function configText(
     ...choices,
     dbUri,
     jwtSecret: secret === null ? randomText(32) : new TextDecoder().decode(secret),
+    ports,
     lacksPassword: loginOf(dbUri).password === null,
     overrides: new Map(overrides),
   });
@@ -213,9 +237,14 @@ function isOfPublic({ sql }: Finding): boolean {
 
 /** Rejects if the anonymous role exists and must not be used. */
 async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Promise<void> {
-  const { schema, anonRole } = choices;
-  if (!facts.hasSchema || !facts.roles.some(({ name }) => name === anonRole)) return;
-  const environment = { SVC_DB_URI: uri, SVC_DB_SCHEMAS: schema, SVC_DB_ANON_ROLE: anonRole };
+  const { schemas, anonRole } = choices;
+  const existing = schemas.filter((name) => !facts.missingSchemas.includes(name));
+  if (existing.length === 0 || !facts.roles.some(({ name }) => name === anonRole)) return;
+  const environment = {
+    SVC_DB_URI: uri,
+    SVC_DB_SCHEMAS: existing.join(","),
+    SVC_DB_ANON_ROLE: anonRole,
+  };
   const config = loadConfig({ file: null, environment, readFile: rejectFile, wingOptions });
   const program = programCall();
   const findings = await withServer(uri, (database) => diagnose(database, { config, program }));

@@ -6,6 +6,7 @@ import { isLoopbackHost } from "../../../base/http/host.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
 import { counted } from "../../../base/lib/printable.ts";
 import { quoteIdent } from "../../../base/sql/fragment.ts";
+import { likelySchema } from "../likely_schema.ts";
 import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 
 /** Returns the defaults that do not depend on the database. */
@@ -49,7 +50,7 @@ export interface QuickChoice {
  * run without row-level security for other machines, or as a role that the login role may not take.
  */
 export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickChoice {
-  const schemas = options.schemas ?? [chooseSchema(facts)];
+  const schemas = options.schemas ?? [likelySchema(facts.schemas) ?? "public"];
   if (options.anonRole !== null) checkAnonymousRole(facts, options.anonRole);
   const anonRole = options.anonRole ?? chooseAnonymousRole(facts.candidates, schemas);
   const isLoginRole = anonRole === null;
@@ -65,6 +66,7 @@ export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickC
     isLoginRole,
     hidesExtensionFunctions: isLoginRole && facts.isSuperuser,
     warnings: [
+      ...(options.schemas === null ? otherSchemas(facts, schemas) : []),
       ...schemaWarnings(facts, schemas),
       ...(isLoginRole ? loginRoleWarnings(facts, { schemas, power, options }) : []),
       ...(isLoopbackHost(options.host)
@@ -72,13 +74,6 @@ export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickC
         : ["Other machines can send requests: the Host header is not checked."]),
     ],
   };
-}
-
-/** Returns `api` or `public`, else the only schema with a relation or a function, else `public`. */
-function chooseSchema({ schemas }: QuickFacts): string {
-  const names = schemas.map(({ name }) => name);
-  const preferred = ["api", "public"].find((name) => names.includes(name));
-  return preferred ?? (names.length === 1 ? names[0]! : "public");
 }
 
 function checkAnonymousRole({ maySetAnonRole, user }: QuickFacts, role: string): void {
@@ -116,6 +111,19 @@ function schemaWarnings(
   const empty = `schema-empty: ${chosen.join(", ")} has no table, view or function`;
   if (names.length === 0) return [`${empty}; create one, and it is served.`];
   return [`${empty}; others have some: ${names.join(", ")}. Give --schemas=${names[0]}.`];
+}
+
+/** Lists the schemas that were not chosen. */
+function otherSchemas(
+  { schemas }: QuickFacts,
+  [chosen]: readonly string[],
+): readonly string[] {
+  const others = schemas.filter(({ name }) => name !== chosen);
+  if (others.length === 0 || others.length === schemas.length) return [];
+  const list = others.map(({ name, relations }) => `${name} (${counted(relations, "relation")})`);
+  return [
+    `Other schemas: ${list.join(", ")}. --schemas=${chosen},${others[0]!.name} serves several.`,
+  ];
 }
 
 const outsideEffects = "Functions that a superuser calls may act outside of the transaction: " +

@@ -2,10 +2,10 @@
 import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
+import type { SchemaFacts } from "../likely_schema.ts";
 
 /** A schema with a relation or a function that no extension owns. */
-export interface FilledSchema {
-  readonly name: string;
+export interface FilledSchema extends SchemaFacts {
   /** Number of tables and views that the login role owns. */
   readonly owned: number;
 }
@@ -87,6 +87,8 @@ with relation as (
     and o.prorettype <> 'pg_catalog.event_trigger'::regtype and ${isOwn("pg_proc")}
 ), schema as (
   select n.oid, n.nspname::text as name,
+    (select count(*) from relation r where r.schema = n.oid) as relations,
+    (select count(*) from routine r where r.schema = n.oid) as functions,
     (select count(*) from relation r where r.schema = n.oid and r.owned) as owned
   from pg_catalog.pg_namespace n
   where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
@@ -109,8 +111,8 @@ select json_build_object(
   'isStandby', pg_catalog.pg_is_in_recovery(),
   'isReadOnly', (select reset_val = 'on' from pg_catalog.pg_settings
     where name = 'default_transaction_read_only'),
-  'schemas', (select coalesce(json_agg(json_build_object('name', name, 'owned', owned)
-    order by name), '[]') from schema),
+  'schemas', (select coalesce(json_agg(json_build_object('name', name,
+    'relations', relations, 'functions', functions, 'owned', owned) order by name), '[]') from schema),
   'maySetAnonRole', (select pg_catalog.pg_has_role(r.oid, (select privilege from setting))
     from pg_catalog.pg_roles r where r.rolname = $1),
   'candidates', (select coalesce(json_agg(role), '[]') from anonymous)

@@ -11,7 +11,10 @@ import { FixtureError } from "./fixtures.ts";
 
 const head = "# Read each line: an answer may be a hole.\nset constraints all immediate;";
 
-/** Returns a file with answers. Cases on rows that PostgreSQL refuses to insert are comments. */
+/**
+ * Returns a file with answers. Cases on rows that PostgreSQL refuses to insert are comments. Rejects if
+ * no policy leads to a test.
+ */
 export async function generateTests(setup: RunSetup): Promise<string> {
   const name = "generated.cases";
   let drafts = await withCaseState(setup, { name, text: "" }, draftTests);
@@ -51,13 +54,18 @@ async function draftTests({ appState: { snapshot }, database }: CaseState) {
   const { config: { dbAnonRole, dbSchemas: [schema = ""] }, cache } = snapshot;
   const statement = { text: policyQuery, params: [schema, dbAnonRole], use: "rows" } as const;
   const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
-  return rows.at(-1)!.flatMap(([name, role, list]) => {
+  const drafts = rows.at(-1)!.flatMap(([name, role, list]) => {
     const relation = cache!.relation({ schema, name: name! })!;
     const texts = JSON.parse(list!) as string[];
     const claims = new Map(texts.flatMap((text) => claimsOf(text, relation)));
     const hasTests = claims.size > 0 && relation.primaryKey.length > 0;
     return hasTests ? [draftOf(relation, role!, claims)] : [];
   });
+  if (drafts.length > 0) return drafts;
+  throw new Error(
+    `schema ${schema} has no policy that compares a column with a claim of the token, on a table ` +
+      "with a primary key: there is nothing to generate",
+  );
 }
 
 /** Returns the columns that an expression compares to a call, each with the claim that it names. */

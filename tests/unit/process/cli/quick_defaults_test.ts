@@ -16,13 +16,14 @@ const facts: QuickFacts = {
   bypassesRls: false,
   isStandby: false,
   isReadOnly: false,
-  schemas: [{ name: "public", owned: 0 }],
+  schemas: [{ name: "public", relations: 1, functions: 0, owned: 0 }],
   candidates: [],
   maySetAnonRole: null,
 };
 const options: QuickOptions = { schemas: null, anonRole: null, host: "127.0.0.1" };
 
-const filled = (...names: readonly string[]) => names.map((name) => ({ name, owned: 0 }));
+const filled = (...names: readonly string[]) =>
+  names.map((name) => ({ name, relations: 1, functions: 0, owned: 0 }));
 const roles = (schema: string, ...names: readonly string[]) =>
   names.map((name) => ({ name, schemas: [schema] }));
 
@@ -43,9 +44,12 @@ const rows: readonly {
     choice: { schemas: ["api"] },
   },
   {
-    title: "takes public without api",
+    title: "takes public without api, and lists the others",
     facts: { schemas: filled("public", "shop") },
-    choice: { schemas: ["public"] },
+    choice: {
+      schemas: ["public"],
+      warnings: ["Other schemas: shop (1 relation). --schemas=public,shop serves several.", mine],
+    },
   },
   {
     title: "takes the only schema with contents",
@@ -53,8 +57,17 @@ const rows: readonly {
     choice: { schemas: ["shop"], warnings: [mine] },
   },
   {
-    title: "lists the schemas if none is preferred",
+    title: "takes the schema with the most relations",
+    facts: { schemas: [...filled("a"), { ...filled("b")[0]!, relations: 2 }] },
+    choice: {
+      schemas: ["b"],
+      warnings: ["Other schemas: a (1 relation). --schemas=b,a serves several.", mine],
+    },
+  },
+  {
+    title: "lists the schemas if that of an option is empty",
     facts: { schemas: filled("a", "b") },
+    options: { schemas: ["public"] },
     choice: {
       schemas: ["public"],
       warnings: [
@@ -109,7 +122,7 @@ const rows: readonly {
   },
   {
     title: "says which relations the login role owns",
-    facts: { schemas: [{ name: "public", owned: 24 }, { name: "x", owned: 2 }] },
+    facts: { schemas: filled("public").map((each) => ({ ...each, owned: 24 })) },
     choice: {
       warnings: [mine, '"me" owns 24 relations: row-level security does not hold for it.'],
     },

@@ -1,5 +1,6 @@
 /** Checks of relations, sequences, views and functions in the exposed schemas. @module */
 
+import { refersToUser } from "./user_columns.ts";
 import { functionName, functionPath, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
 /** Whether a view has `security_invoker`. */
@@ -141,9 +142,7 @@ export const relationChecks: readonly string[] = [
           left(c.relname, 58) || '_read', c.name)] end
       || replace(format(E'-- Writes need a policy, such as this one with a condition of yours:\\n'
         'create policy writes on %s to %s using (%s);', c.name,
-        string_agg(p.role, ', ' order by p.role), coalesce(${
-    ownCondition("c.oid", "any")
-  }, 'false')),
+        string_agg(p.role, ', ' order by p.role), coalesce(${ownCondition("c.oid")}, 'false')),
         E'\\n', E'\\n-- ')
   from privileges p
     join relations c on c.oid = p.oid
@@ -175,7 +174,7 @@ export const relationChecks: readonly string[] = [
   `select 'rls-without-policy', false, c.name, '{}', '{}',
     array[coalesce(
       format('create policy %I on %s using (', left(c.relname, 58) || '_own', c.name)
-        || ${ownCondition("c.oid", "named as one")} || ');',
+        || ${ownCondition("c.oid")} || ');',
       format('create policy %I on %s for select%s using (true);', left(c.relname, 58) || '_read',
         c.name, (select ' to ' || r.name from roles r where r.anonymous))
     )]
@@ -233,9 +232,8 @@ export const relationChecks: readonly string[] = [
   group by p.role, p.anonymous`,
 ];
 
-/** The comparison of the column that most likely holds the owner of a row with the claim `sub`. */
-function ownCondition(relation: string, column: "any" | "named as one"): string {
-  const isNamed = `a.attname ~ '(^|_)(owner|user|author|customer|account)(_id)?$'`;
+/** The comparison of the first column that refers to a user with the claim `sub`; NULL without one. */
+function ownCondition(relation: string): string {
   return `(
     select format('%I = (current_setting(''request.jwt.claims'', true)::json ->> ''sub'')%s', a.attname,
       case when a.atttypid in ('text'::regtype, 'varchar'::regtype) then ''
@@ -243,7 +241,7 @@ function ownCondition(relation: string, column: "any" | "named as one"): string 
     from pg_attribute a
     where a.attrelid = ${relation} and a.attnum > 0 and not a.attisdropped and a.atttypid in
       ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int'::regtype, 'bigint'::regtype)
-      ${column === "any" ? "" : `and ${isNamed}`}
-    order by ${isNamed} desc, a.attnum limit 1
+      and ${refersToUser("a")}
+    order by a.attnum limit 1
   )`;
 }

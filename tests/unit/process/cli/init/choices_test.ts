@@ -1,12 +1,12 @@
-import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { deepStrictEqual, throws } from "node:assert/strict";
 import {
-  likelySchema,
   nameOfOwned,
   pickOwned,
   pickRelations,
+  pickSchemas,
   splitNames,
 } from "../../../../../src/process/cli/init/choices.ts";
-import type { RelationFacts, SchemaFacts } from "../../../../../src/process/cli/init/facts.ts";
+import type { RelationFacts } from "../../../../../src/process/cli/init/facts.ts";
 
 const lists: readonly (readonly [text: string, names: readonly string[]])[] = [
   ["film", ["film"]],
@@ -20,11 +20,19 @@ for (const [text, names] of lists) {
 }
 
 const relations = ["film", "all"].map((name): RelationFacts => ({
+  schema: "public",
   name,
+  label: name,
   sql: name,
   isWritable: true,
   sequences: [],
-  ownerColumns: [{ name: "owner", sql: "owner", type: "uuid", hasDefault: false }],
+  ownerColumns: [{
+    name: "owner",
+    sql: "owner",
+    type: "uuid",
+    hasDefault: false,
+    refersToUser: true,
+  }],
 }));
 
 Deno.test("pickRelations() reads none, all and quoted names", () => {
@@ -50,23 +58,36 @@ Deno.test("pickOwned() reads table.column", () => {
   );
 });
 
-const schema = (name: string, relations: number): SchemaFacts => ({
-  name,
-  relations,
-  functions: 0,
+Deno.test("pickRelations() reads names with their schemas", () => {
+  const several = [["a", "film"], ["b", "film"], ["b", "actor"]].map(([schema, name]) => ({
+    ...relations[0]!,
+    schema: schema!,
+    name: name!,
+    label: `${schema}.${name}`,
+  }));
+  const labels = (text: string) => pickRelations(text, several).map(({ label }) => label);
+  deepStrictEqual(labels("a.film,actor"), ["a.film", "b.actor"]);
+  deepStrictEqual(labels("b.*"), ["b.film", "b.actor"]);
+  deepStrictEqual(labels("fil*"), ["a.film", "b.film"]);
+  throws(() => labels("film"), /^Error: "film" is in several schemas: write a\.film or b\.film$/);
+  throws(() => labels("a.flim"), /of the schemas; did you mean a\.film\?$/);
 });
 
-const schemas: readonly (readonly [schemas: readonly SchemaFacts[], expected: string])[] = [
-  [[], "api"],
-  [[schema("public", 0)], "api"],
-  [[schema("public", 3), schema("api", 1)], "api"],
-  [[schema("api", 0), schema("public", 3), schema("shop", 9)], "public"],
-  [[schema("public", 0), schema("shop", 9)], "shop"],
+const schemaLists: readonly (readonly [text: string, expected: readonly string[] | RegExp])[] = [
+  ["a", ["a"]],
+  [" b , a,b", ["b", "a"]],
+  ["new", ["new"]],
+  ["of two words", ["of two words"]],
+  ["a b", /^Error: the schema "a b" does not exist; several schemas have .+ between them: a,b$/],
+  ["a,", /^Error: the name of the schema is empty$/],
+  ["a<b", /^Error: db-schemas cannot name the schema "a<b"$/],
+  ["pg_toast", /^Error: schema "pg_toast" belongs to PostgreSQL$/],
 ];
 
-for (const [found, expected] of schemas) {
-  const title = found.map(({ name, relations }) => `${name} ${relations}`).join(", ");
-  Deno.test(`likelySchema() of ${title || "none"} is ${expected}`, () => {
-    strictEqual(likelySchema(found), expected);
+for (const [text, expected] of schemaLists) {
+  Deno.test(`pickSchemas() reads ${JSON.stringify(text)}`, () => {
+    const pick = () => pickSchemas(text, ["a", "b", "of two words"]);
+    if (expected instanceof RegExp) throws(pick, expected);
+    else deepStrictEqual(pick(), expected);
   });
 }

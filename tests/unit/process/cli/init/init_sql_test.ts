@@ -2,16 +2,16 @@ import { ok, strictEqual } from "node:assert/strict";
 import { initSql } from "../../../../../src/process/cli/init/init_sql.ts";
 import type { OwnerFacts, TargetFacts } from "../../../../../src/process/cli/init/facts.ts";
 
-const names = { schema: "api", loginRole: "login", anonRole: "anon", userRole: null };
+const names = { schemas: ["api"], loginRole: "login", anonRole: "anon", userRole: null };
 
 const noFacts: TargetFacts = {
   version: 0,
-  hasSchema: false,
+  missingSchemas: ["api"],
   relations: [],
   publicFunctions: 0,
   functions: [],
   owners: [],
-  isOpenToPublic: false,
+  openSchemas: [],
   roles: [],
   quoted: { api: "api", login: "login", anon: "anon", web_user: "web_user" },
 };
@@ -92,11 +92,19 @@ for (const { title, owners, revokesFunctions, lines } of rows) {
 Deno.test("initSql() writes policies of rows that belong to users", () => {
   const users = { ...names, userRole: "web_user" };
   const relation = {
+    schema: "api",
     name: "orders",
+    label: "orders",
     sql: '"api"."orders"',
     isWritable: true,
     sequences: [],
-    ownerColumns: [{ name: "owner", sql: "owner", type: "uuid", hasDefault: false }],
+    ownerColumns: [{
+      name: "owner",
+      sql: "owner",
+      type: "uuid",
+      hasDefault: false,
+      refersToUser: true,
+    }],
   };
   const choices = {
     ...users,
@@ -139,4 +147,23 @@ Deno.test("initSql() lets the roles of requests log in if the database uses Citu
   for (const line of lines) ok(text.includes(`\n${line}\n`), line);
   const others = initSql({ ...choices, usesCitus: false }, facts, null);
   ok(!others.includes("alter role anon login") && !others.includes("hostssl"));
+});
+
+Deno.test("initSql() grants several schemas, and creates those that are missing", () => {
+  const schemas = ["api", "new", "open"];
+  const more = { revokesFunctions: true, keepsAnswers: false, usesCitus: false };
+  const facts = {
+    ...noFacts,
+    missingSchemas: ["new"],
+    openSchemas: ["open"],
+    quoted: { ...noFacts.quoted, new: "new", open: '"open"' },
+  };
+  const text = initSql({ ...names, ...noLists, ...more, schemas }, facts, null);
+  const lines = [
+    "create schema if not exists new;",
+    'grant usage on schema api, new, "open" to anon;',
+    '-- revoke create on schema "open" from public;',
+    'revoke execute on all functions in schema api, new, "open" from public;',
+  ];
+  for (const line of lines) ok(text.includes(`\n${line}\n`), line);
 });

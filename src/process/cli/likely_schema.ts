@@ -1,0 +1,29 @@
+/** Chooses the schema that a database's API most likely has. @module */
+
+/** A schema, and what it contains that no extension owns. */
+export interface SchemaFacts {
+  readonly name: string;
+  readonly relations: number;
+  readonly functions: number;
+}
+
+/** Returns the schemas that contain a relation or a function. */
+export function filledSchemas<Facts extends SchemaFacts>(
+  schemas: readonly Facts[],
+): readonly Facts[] {
+  return schemas.filter(({ relations, functions }) => relations + functions > 0);
+}
+
+/**
+ * Returns `api` if that schema contains something, else the schema with the most relations; null if
+ * all schemas are empty. Of equal schemas, `public` or else the first is returned.
+ */
+export function likelySchema(schemas: readonly SchemaFacts[]): string | null {
+  const filled = filledSchemas(schemas);
+  if (filled.some(({ name }) => name === "api")) return "api";
+  const [most] = filled.toSorted((one, other) =>
+    other.relations - one.relations || other.functions - one.functions ||
+    Number(other.name === "public") - Number(one.name === "public")
+  );
+  return most?.name ?? null;
+}

@@ -1,0 +1,19 @@
+/** Finds the columns that refer to users, for examples of policies. @module */
+
+/** Names of tables of users, and the ends of names of their columns. */
+const users = "users?|owners?|authors?|customers?|accounts?|members?|people|persons?|profiles?";
+
+/**
+ * Returns a condition on a row of `pg_attribute`: the column is called as a user's, such as `owner`,
+ * `user_id`, `created_by` or `sub`, or is a foreign key to a table of users.
+ */
+export function refersToUser(column: string): string {
+  return `(
+    ${column}.attname ~* '(^|_)(owner|user|sub|(author|customer|account|member|owner|user)_?id)$|^(created|owned)_by$'
+    or exists (
+      select from pg_constraint k join pg_class t on t.oid = k.confrelid
+      where k.contype = 'f' and k.conrelid = ${column}.attrelid and k.conkey = array[${column}.attnum]
+        and t.relname ~* '(^|_)(${users})$'
+    )
+  )`;
+}
