@@ -8,33 +8,53 @@ import { type LiveApi, openLiveApi } from "../support/handler/live_api.ts";
 import { signToken } from "../support/handler/token.ts";
 
 const a = { role: "writer", sub: "a" };
-const url = "http://localhost:3000/live/orders?select=id,status,total&status=eq.open";
+const origin = "http://localhost:3000";
+const url = `${origin}/live/orders?select=id,status,total&status=eq.open`;
+
+/** The same rows, as Electric names them. */
+const electric = {
+  url: `${origin}/live/v1/shape`,
+  params: {
+    table: "orders",
+    columns: ["id", "status", "total"],
+    where: "status = $1",
+    params: ["open"],
+  },
+};
 
 /** Options of a client that reads from a service in this process. */
-async function shapeOptions({ handler }: LiveApi) {
+async function shapeOptions(api: { handler(request: Request): Promise<Response> }) {
   const Authorization = `Bearer ${await signToken(a)}`;
-  const fetchClient: typeof fetch = async (input, init) => await handler(new Request(input, init));
-  return { url, headers: { Authorization }, fetchClient };
+  const fetchClient: typeof fetch = async (input, init) =>
+    await api.handler(new Request(input, init));
+  return { headers: { Authorization }, fetchClient };
 }
 
 /** Returns the rows of the GET, by id. */
 async function rowsOf(api: LiveApi): Promise<readonly unknown[]> {
   const response = await api.send(
-    `GET ${url.slice("http://localhost:3000/live".length)}&order=id`,
+    `GET ${url.slice(`${origin}/live`.length)}&order=id`,
     { as: a },
   );
   return await response.json();
 }
 
-for (const liveSse of [false, true]) {
+const forms = {
+  polls: { url },
+  "a stream": { url, liveSse: true },
+  "polls of Electric's URL": electric,
+  "a stream of Electric's URL": { ...electric, liveSse: true },
+};
+
+for (const [label, form] of Object.entries(forms)) {
   Deno.test({
-    name: `@electric-sql/client follows ${liveSse ? "a stream" : "polls"}`,
+    name: `@electric-sql/client follows ${label}`,
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {
       await using api = await openLiveApi();
       const aborting = new AbortController();
-      const options = { ...await shapeOptions(api), liveSse, signal: aborting.signal };
+      const options = { ...await shapeOptions(api), ...form, signal: aborting.signal };
       const shape = new Shape<{ id: number }>(new ShapeStream<{ id: number }>(options));
       const sorted = () => shape.currentRows.toSorted((one, other) => one.id - other.id);
       const reaches = async () => {
@@ -78,6 +98,7 @@ Deno.test({
     const aborting = new AbortController();
     const stream = new ShapeStream<{ id: number }>({
       ...await shapeOptions(api),
+      ...electric,
       signal: aborting.signal,
       fetchClient: async (input, init) => await current.handler(new Request(input, init)),
     });
@@ -120,8 +141,11 @@ Deno.test({
         perform set_config('response.headers',
           json_build_array(json_build_object('electric-txid', pg_current_xact_id()::text))::text, true);
       end if; end $$`);
+    let current = api;
+    let starts = 0;
+    const resumed = deferred<string>();
     const write = async (line: string, body: unknown) => {
-      const response = await api.send(line, { as: a, body });
+      const response = await current.send(line, { as: a, body });
       const txid = Number(response.headers.get("electric-txid"));
       strictEqual(response.ok, true, await response.text());
       return { txid };
@@ -130,7 +154,16 @@ Deno.test({
     const collection = createCollection(electricCollectionOptions<Order>({
       id: "orders",
       syncMode: "eager",
-      shapeOptions: { ...await shapeOptions(api) },
+      shapeOptions: {
+        ...await shapeOptions({
+          handler: (request) => {
+            starts += Number(request.url.includes("offset=-1"));
+            if (current !== api) resumed.resolve(request.url.replace("&live=true", ""));
+            return current.handler(request);
+          },
+        }),
+        ...electric,
+      },
       getKey: ({ id }) => id,
       onInsert: ({ transaction: { mutations: [{ modified }] } }) =>
         write("POST /orders", { ...modified, owner: "a" }),
@@ -142,13 +175,23 @@ Deno.test({
     const insert = collection.insert({ id: 80, status: "open", total: 8 });
     strictEqual(collection.has(80), true);
     await insert.isPersisted.promise;
+    // The next service answers from the offset of the first.
+    await using next = await api.open();
+    current = next;
+    await api.handler.close();
+    // Its poll waits, and this one is answered once the result has been read.
+    const resuming = await next.send(`GET ${(await resumed.promise).slice(origin.length)}`, {
+      as: a,
+    });
+    strictEqual((await resuming.json()).length, 1);
     const update = collection.update(80, (draft) => void (draft.total = 9));
     await update.isPersisted.promise;
     strictEqual(collection.get(80)?.total, 9);
     deepStrictEqual(
       collection.toArray.map(({ id, total }) => [id, total]).toSorted(),
-      (await rowsOf(api) as readonly Order[]).map(({ id, total }) => [id, total]),
+      (await rowsOf(next) as readonly Order[]).map(({ id, total }) => [id, total]),
     );
+    strictEqual(starts, 1);
     await collection.cleanup();
   },
 });

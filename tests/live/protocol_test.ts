@@ -70,6 +70,53 @@ Deno.test("offset=-1 is answered with the rows and five headers", async () => {
   strictEqual(`${last!.headers.global_last_seen_lsn}_0`, response.headers.get("electric-offset"));
 });
 
+Deno.test("Electric's URL is answered with texts, and their types", async () => {
+  await using api = await openLiveApi();
+  const path = "/live/v1/shape?table=api.orders&columns=%22id%22,customer";
+  const response = await api.send(`GET ${path}&where=total<15&offset=-1`, { as: a });
+  const messages: readonly LiveMessageText[] = await response.json();
+  strictEqual(
+    response.headers.get("electric-schema"),
+    '{"id":{"type":"int4","dims":0},"customer":{"type":"int4","dims":0}}',
+  );
+  deepStrictEqual(messages[0], {
+    headers: { operation: "insert" },
+    key: '"1"',
+    value: { id: "1", customer: "1" },
+  });
+  const next = `live=true&offset=${response.headers.get("electric-offset")}`;
+  await api.sql("update api.orders set customer = null where id = 1");
+  const changed = await poll(api, `${path}&where=total<15&${next}`);
+  deepStrictEqual(operations(changed.messages)[0], 'update "1"');
+  await api.sql("update api.orders set total = 15 where id = 1");
+  const removed = await poll(api, `${path}&where=total<15&live=true&${changed.next}`);
+  deepStrictEqual(removed.messages[0]?.value, { id: "1" });
+});
+
+/** Conditions on which SQL and filters agree, also where values are null. */
+const conditions = [
+  "customer = 1 OR total BETWEEN 15 AND 60",
+  "NOT (customer = 1)",
+  "customer NOT IN (2, 3)",
+  "(customer IS NULL AND total > 1) OR status LIKE 'd_n%'",
+  "NOT (status ILIKE 'OPEN' AND customer IS NOT NULL)",
+  "status <> 'it''s' AND NOT NOT total != 20",
+  `"status" NOT LIKE '%e%' OR status IN ('', 'a,"b')`,
+] as const;
+
+Deno.test("Electric's URL selects the rows that its condition selects in SQL", async () => {
+  await using api = await openLiveApi();
+  await api.sql(`insert into api.orders values (50, 'a', '', 50, null), (51, 'a', 'a,"b', 60, 2)`);
+  for (const where of conditions) {
+    const query = `table=orders&columns=id&where=${encodeURIComponent(where)}`;
+    const response = await api.send(`GET /live/v1/shape?${query}`, { as: a });
+    const messages: readonly LiveMessageText[] = await response.json();
+    const rows = await api.sql(`select id from api.orders where owner = 'a' and (${where})`);
+    const ids = messages.flatMap(({ value }) => value === undefined ? [] : value.id);
+    deepStrictEqual(ids.map(Number).toSorted(), rows.map(({ id }) => id).toSorted(), where);
+  }
+});
+
 Deno.test("a poll waits for a change, and others read it from the log", async () => {
   await using api = await openLiveApi();
   const path = "/live/orders?select=id,total";
@@ -155,6 +202,16 @@ const refusals = [
   ["GET /live/orders?offset=now", 400, "SVC180"],
   ["GET /live/rpc/run?text=select", 400, "SVC180"],
   ["GET /live/", 400, "SVC180"],
+  ["GET /live/v1/shape", 400, "SVC186"],
+  ["GET /live/v1/shape?table=orders&where=lower(status)='x'", 400, "SVC186"],
+  ["GET /live/v1/shape?table=orders&subset__limit=1", 400, "SVC186"],
+  ["GET /live/v1/shape?table=orders&log=changes_only", 400, "SVC180"],
+  ["GET /live/v1/shape?table=orders&where=nothing=1", 400, "42703"],
+  ["GET /live/v1/shape?table=orders&where=total='x'", 400, "22P02"],
+  ["GET /live/v1/shape?table=nowhere", 404, "SVC205"],
+  ["GET /live/v1/shape?table=private.blocks", 406, "SVC106"],
+  ["GET /live/v1/other?table=orders", 400, "SVC180"],
+  ["POST /live/v1/shape?table=orders", 405, "SVC117"],
   ["POST /live/orders", 405, "SVC117"],
   ["HEAD /live/orders", 405, undefined],
   ["GET /live/log", 406, "SVC181"],
@@ -173,7 +230,7 @@ Deno.test("live queries are refused", async (context) => {
       const text = await response.text();
       const body = text === "" ? {} : JSON.parse(text);
       deepStrictEqual([response.status, body.code], [status, code]);
-      if (status === 406) match(body.hint, /create or replace trigger svc_live[^]*api.*log/);
+      if (code === "SVC181") match(body.hint, /create or replace trigger svc_live[^]*api.*log/);
     });
   }
   const response = await api.send("OPTIONS /live/orders");
@@ -309,6 +366,15 @@ Deno.test("live queries need connections that outlive a request", async () => {
   await using api = await openLiveApi({ connections: "per-request" });
   const response = await api.send("GET /live/orders?offset=-1", { as: a });
   deepStrictEqual([response.status, (await response.json()).code], [501, "SVC185"]);
+});
+
+Deno.test("a limit of a relation counts Electric's URL", async () => {
+  await using api = await openLiveApi({ rateLimits: "reads: 1/1h by ip on GET /orders" });
+  const statuses = [];
+  for (const path of ["v1/shape?table=docs", "v1/shape?table=orders", "orders?offset=-1"]) {
+    statuses.push((await poll(api, `/live/${path}`)).status);
+  }
+  deepStrictEqual(statuses, [200, 200, 429]);
 });
 
 Deno.test("polls of ever other results count for rate-limits", async () => {

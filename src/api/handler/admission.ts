@@ -43,10 +43,10 @@ export function admit(exchange: Exchange): Promise<void> | null {
     .then((found) => enter(exchange, found));
 }
 
-/** Checks a request before its token is verified. */
-export function admitClient(exchange: Exchange): void {
+/** Checks a request before its token is verified. `pieces` are what policies match, if not the request itself. */
+export function admitClient(exchange: Exchange, pieces = exchange.pieces): void {
   if (exchange.refusal !== null) throw exchange.refusal;
-  const { context: { snapshot: { rateLimits, config } }, pieces } = exchange;
+  const { context: { snapshot: { rateLimits, config } } } = exchange;
   if (rateLimits === null) return;
   const dbRootSpec = isBatch(pieces, config) ? null : config.dbRootSpec;
   exchange.admission = admissionOf(exchange, pieces, dbRootSpec);

@@ -65,4 +65,10 @@ export const liveErrors = {
   liveUnavailable: defineError("185", 501, () => ({
     message: "Live queries are not available here",
   })).when("connections end with the request, as in edge functions"),
+  unsupportedShape: defineError("186", 400, (part: string) => ({
+    message: "The shape has no equivalent live query",
+    details: `No support for ${quotable(part)}`,
+    hint:
+      "where may compare columns with values, by comparisons, IN, LIKE, BETWEEN, IS, AND, OR, NOT",
+  })).when("a shape of Electric has a part that filters cannot express"),
 } as const;

@@ -14,6 +14,7 @@ import { deferred } from "../../base/lib/deferred.ts";
 import { beforeDeadline } from "../../base/lib/time_limits.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
+import type { RawRequest } from "../../api/request/raw_request.ts";
 import type { Reply } from "../../api/response/reply.ts";
 import { EventStream } from "./event_stream.ts";
 import type { LiveGroup, LiveQuery, Subscriber } from "./group.ts";
@@ -28,6 +29,7 @@ import {
 } from "./messages.ts";
 import { type LiveOffset, readOffset } from "./offset.ts";
 import type { ChangeReader } from "./reader.ts";
+import { plainShape, readShape, type Shape, type ShapeCatalogue, shapePath } from "./shape.ts";
 import type { LiveConfig } from "./live_options.ts";
 
 /** Longest wait of a poll, up to the check that ends it. */
@@ -35,6 +37,8 @@ const pollMs = 19_000;
 
 interface LiveRequest {
   readonly exchange: Exchange;
+  /** The request that policies of `rate-limits` count. */
+  readonly pieces: RawRequest;
   readonly params: LiveParams;
   readonly query: LiveQuery;
   /** Called at the end of a stream. */
@@ -53,21 +57,22 @@ export class LiveEndpoint {
     this.onRefused = parts.onRefused;
   }
 
-  /** Answers a request. Rejects with errors of the API. */
-  async respond(exchange: Exchange, path: string): Promise<Reply> {
-    const { pieces: { method, query, headers }, context: { snapshot: { config } } } = exchange;
+  /** Answers a request below `prefix`. Rejects with errors of the API. */
+  async respond(exchange: Exchange, prefix: string): Promise<Reply> {
+    const { pieces: { method }, context: { snapshot, routes } } = exchange;
     if (method === "OPTIONS") return emptyReply(200, [["Allow", "OPTIONS,GET"]]);
     if (method !== "GET") throw errors.unsupportedMethod(method);
-    if (!/^\/[^/]+$/.test(path)) throw errors.invalidLiveQuery("The path names no relation");
-    const params = readLiveParams(query, headers);
+    const params = readLiveParams(exchange.pieces, prefix, snapshot);
+    const { path, query, profile } = params.shape;
+    exchange.route = prefix + routes.of(path);
+    const pieces = { ...exchange.pieces, path: prefix + path };
     const isPoll = params.offset !== null && (params.form === "rows" || params.form === "poll");
-    if (!isPoll) admitClient(exchange);
-    const identity = await authenticateRequest(exchange, config.jwtAud);
+    if (!isPoll) admitClient(exchange, pieces);
+    const identity = await authenticateRequest(exchange, snapshot.config.jwtAud);
     exchange.identity = identity;
-    const profile = exchange.request.headers.get("accept-profile");
-    const request = { exchange, params, query: { path, query: params.query, profile, identity } };
+    const request = { exchange, pieces, params, query: { path, query, profile, identity } };
     // A poll without a group to continue reads the rows, as the start of a stream does.
-    if (isPoll && !this.groups.has(request.query)) admitClient(exchange);
+    if (isPoll && !this.groups.has(request.query)) admitClient(exchange, pieces);
     admitIdentity(exchange, identity);
     return await this.#answer(request);
   }
@@ -96,7 +101,8 @@ export class LiveEndpoint {
 
   /** Answers once the group can continue from the client's offset. */
   async #continue(request: LiveRequest): Promise<Reply> {
-    const { exchange, params: { form, offset, handle, minXmax }, query } = request;
+    const { exchange, pieces, params, query } = request;
+    const { form, offset, minXmax, shape } = params;
     const group = this.groups.groupOf(query);
     // A kept result does not show whether the client may still see it: rows come from a new run.
     const isPoll = offset !== null && (form === "rows" || form === "poll");
@@ -106,7 +112,7 @@ export class LiveEndpoint {
     const isFresh = isPoll && await group.ready(isKnown ? null : minXmax);
     if (!isPoll) await group.renewed();
     else if (!isFresh && (group.since(offset)?.length ?? 0) > 0) {
-      admitClient(exchange);
+      admitClient(exchange, pieces);
       admitIdentity(exchange, query.identity);
       await group.renewed();
     }
@@ -114,17 +120,20 @@ export class LiveEndpoint {
     const known = offset === null ? [group.whole] : group.since(offset);
     if (known === null && form !== "events") {
       // The next request of the client waits until the result is as new as the client's.
-      const headers = this.#headers(`${offset!.xmax}-${crypto.randomUUID()}`, group.offset);
+      const headers = this.#headers(
+        { handle: `${offset!.xmax}-${crypto.randomUUID()}`, shape },
+        group.offset,
+      );
       return jsonReply(409, headers, encodeJson([mustRefetch]));
     }
     if (form === "poll" && known?.length === 0) return await this.#wait(request, group);
     const batch = known === null ? group.whole : joinBatches(known) ?? group.unchanged;
-    if (form === "rows" || form === "poll") return this.#messages(handle, batch);
+    if (form === "rows" || form === "poll") return this.#messages(params, batch);
     return this.#stream(request, group, known === null ? [refetchBatch, batch] : [batch]);
   }
 
-  #messages(handle: string | null, batch: MessageBatch): Reply {
-    const headers = this.#headers(handle, batch.offset!);
+  #messages(params: LiveParams, batch: MessageBatch): Reply {
+    const headers = this.#headers(params, batch.offset!);
     return jsonReply(200, headers, batch.json);
   }
 
@@ -145,14 +154,14 @@ export class LiveEndpoint {
   }
 
   /** Answers with the next batch, or after 20 s if nothing changes. */
-  #wait({ exchange, params: { handle }, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
+  #wait({ exchange, params, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
     const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
     const { promise, resolve, reject } = deferred<Reply>();
-    const unchanged = () => resolve(this.#messages(handle, group.unchanged));
+    const unchanged = () => resolve(this.#messages(params, group.unchanged));
     exchange.request.signal.addEventListener("abort", unchanged, { once: true });
     const subscriber: Subscriber = {
-      receive: (batch) => resolve(this.#messages(handle, batch)),
+      receive: (batch) => resolve(this.#messages(params, batch)),
       fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
       check: (time) => time >= endsAt && unchanged(),
       end: (error) => error === null ? unchanged() : reject(error),
@@ -163,7 +172,7 @@ export class LiveEndpoint {
 
   /** Makes a stream that ends when its token does. Other streams end at different times. */
   #stream(
-    { exchange, params: { handle }, query, leave }: LiveRequest,
+    { exchange, params, query, leave }: LiveRequest,
     group: LiveGroup,
     batches: readonly MessageBatch[],
   ): Reply {
@@ -177,7 +186,7 @@ export class LiveEndpoint {
     void stream.body.ended.then(leave);
     group.subscribe(stream);
     for (const batch of batches) stream.receive(batch);
-    return streamReply(stream.body.stream, this.#headers(handle, group.offset));
+    return streamReply(stream.body.stream, this.#headers(params, group.offset));
   }
 
   /** Returns the time at which the token has expired, or `ms` have passed. */
@@ -186,12 +195,12 @@ export class LiveEndpoint {
     return Math.min(this.groups.options.time() + ms, exp * 1000);
   }
 
-  #headers(handle: string | null, offset: string): HeaderList {
+  #headers({ handle, shape }: Pick<LiveParams, "handle" | "shape">, offset: string): HeaderList {
     return [
       cacheControl,
       ["electric-offset", `${offset}_0`],
       ["electric-handle", handle ?? `0-${crypto.randomUUID()}`],
-      ["electric-schema", "{}"],
+      ["electric-schema", shape.schema],
       // Electric's client takes an answer with the cursor of an earlier one for a cached one.
       ["electric-cursor", String(this.groups.options.time())],
       ["electric-up-to-date", ""],
@@ -212,8 +221,6 @@ function streamReply(content: NonNullable<Reply["content"]>, headers: HeaderList
   return { status: 200, headers: [...own, ...headers], content, length: null };
 }
 
-/** Parameters of Electric that would change the rows. */
-const unsupported = /^(?:subset__.*|where|table|columns|params\[.*)$/s;
 const protocolName =
   /^(?:offset|handle|live|(?:experimental_)?live_sse|log|cursor|expired_handle|cache-buster|replica)$/;
 /** The offset of a content that no group has. */
@@ -222,8 +229,7 @@ const unknownOffset: LiveOffset = { xmax: 0n, ms: 0, sum: -1n };
 interface LiveParams {
   /** An answer, an answer that waits, a stream of changes, or a stream that begins with the rows. */
   readonly form: "rows" | "poll" | "changes" | "events";
-  /** Parameters of the query, percent-encoded. */
-  readonly query: string;
+  readonly shape: Shape;
   /** Null to read all rows. */
   readonly offset: LiveOffset | null;
   readonly handle: string | null;
@@ -231,16 +237,21 @@ interface LiveParams {
   readonly minXmax: bigint | null;
 }
 
-/** Divides a query string. Throws `180`. */
+/** Divides a request. Throws `180`, and `186` for Electric's form of one. */
 function readLiveParams(
-  query: string,
-  headers: Readonly<Record<string, string>>,
+  { path, query, headers }: RawRequest,
+  prefix: string,
+  snapshot: ShapeCatalogue,
 ): LiveParams {
   const params = splitQuery(query);
   const own = new Map(params.map(({ name, value }) => [name, value]));
+  const others = params.filter(({ name }) => !protocolName.test(name));
   const isFull = ["full", "", null].includes(own.get("log") ?? null);
-  const wrong = isFull ? params.find(({ name }) => unsupported.test(name))?.name : "log";
-  if (wrong !== undefined) throw errors.invalidLiveQuery(`'${wrong}' is not supported`);
+  if (!isFull) throw errors.invalidLiveQuery("'log' is not supported");
+  const profile = headers["accept-profile"] ?? null;
+  const shape = path === prefix + shapePath
+    ? readShape(others, profile, snapshot)
+    : plainShape(path.slice(prefix.length), others, profile);
   const isLive = own.get("live") === "true";
   const isStream = [own.get("live_sse"), own.get("experimental_live_sse")].includes("true");
   const isEvents = !isLive && /\btext\/event-stream\b/.test(headers["accept"] ?? "");
@@ -250,12 +261,9 @@ function readLiveParams(
   if (offset === undefined) throw errors.invalidLiveQuery("The offset is not that of an answer");
   const handle = own.get("handle") ?? null;
   const [, xmax] = /^([1-9]\d{0,19})-/.exec(handle ?? "") ?? [];
-  const others = params.filter(({ name }) => !protocolName.test(name)).map(({ name, value }) =>
-    encodeURIComponent(name) + (value === null ? "" : `=${encodeURIComponent(value)}`)
-  );
   return {
     form: isEvents ? "events" : !isLive ? "rows" : isStream ? "changes" : "poll",
-    query: others.join("&"),
+    shape,
     offset: offset || null,
     handle,
     minXmax: offset ? offset.xmax : xmax === undefined ? null : BigInt(xmax),

@@ -44,7 +44,7 @@ function openPaths(
       try {
         if (exchange.refusal !== null) throw exchange.refusal;
         if (endpoint === null) throw errors.liveUnavailable();
-        return await endpoint.respond(exchange, path);
+        return await endpoint.respond(exchange, prefix);
       } catch (thrown) {
         return failureReply(exchange, thrown);
       }
@@ -164,7 +164,8 @@ function keyColumnsOf({ root: { items }, relation }: ReadPlan): readonly string[
   const { primaryKey } = relation!;
   if (items.some(({ kind }) => kind === "all")) return primaryKey;
   const names = new Map(items.flatMap((item) => {
-    const isColumn = item.kind === "column" && item.cast === null && item.field.path.length === 0;
+    const isExact = item.kind === "column" && (item.cast === null || item.cast === "text");
+    const isColumn = isExact && item.field.path.length === 0;
     return isColumn ? [[item.field.column, item.key]] : [];
   }));
   const keys = primaryKey.flatMap((column) => names.get(column) ?? []);

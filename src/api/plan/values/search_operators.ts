@@ -2,22 +2,6 @@
 import { getOrMake } from "../../../base/lib/group_by.ts";
 import type { DistanceOperator, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 
-/** Names of types in casts, where `format_type` prints others. */
-const printedTypes: ReadonlyMap<string, string> = new Map([
-  ["bool", "boolean"],
-  ["int", "integer"],
-  ["int2", "smallint"],
-  ["int4", "integer"],
-  ["int8", "bigint"],
-  ["float4", "real"],
-  ["float8", "double precision"],
-  ["decimal", "numeric"],
-  ["varchar", "character varying"],
-  ["time", "time without time zone"],
-  ["timestamp", "timestamp without time zone"],
-  ["timestamptz", "timestamp with time zone"],
-]);
-
 /** Types whose values are texts to operators and functions. */
 const textTypes: ReadonlySet<string> = new Set(["text", "character varying"]);
 
@@ -25,13 +9,6 @@ const textTypes: ReadonlySet<string> = new Set(["text", "character varying"]);
  * PostgreSQL. */
 export function isTextType(type: string | null): boolean {
   return type === null || textTypes.has(type);
-}
-
-/** Returns the type as `format_type` prints it without modifier: the type of a column, or of a
- * cast. */
-export function printedType(type: string): string {
-  const plain = type.replace(/\([\w, ]*\)$/, "");
-  return printedTypes.get(plain) ?? plain;
 }
 
 /** Returns the operator of a name whose left operand is of a type; null if it does not exist. */

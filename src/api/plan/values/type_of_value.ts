@@ -1,7 +1,7 @@
 /** Types of planned values, as far as they are known. @module */
 import { cachedColumn, type FieldScope } from "./fields.ts";
 import type { PlannedValue } from "../read/read_node.ts";
-import { printedType } from "./search_operators.ts";
+import { printedType } from "./type_names.ts";
 
 /** Below domains, as `format_type` prints it; null if unknown. Casts may lack the schema. */
 export function typeOf(value: PlannedValue, scope: FieldScope): string | null {

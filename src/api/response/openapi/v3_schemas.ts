@@ -3,6 +3,7 @@
 import { componentKey, described, objectSchema, reference } from "./names.ts";
 import type { DescribedColumn, DescribedRelation } from "./model.ts";
 import type { Column } from "../../../state/schema_cache/schema_cache.ts";
+import { printedType } from "../../plan/values/type_names.ts";
 import { elementType } from "./types.ts";
 
 type SchemaEntry = readonly [key: string, schema: Schema];
@@ -103,19 +104,6 @@ const schemasByType: ReadonlyMap<string, Schema> = new Map<string, Schema>([
   ["record", { type: "object" }],
 ]);
 
-/** `format_type` texts of types with another name in `pg_type`. */
-const longNames: ReadonlyMap<string, string> = new Map([
-  ["bool", "boolean"],
-  ["int2", "smallint"],
-  ["int4", "integer"],
-  ["int8", "bigint"],
-  ["float4", "real"],
-  ["float8", "double precision"],
-  ["varchar", "character varying"],
-  ["bpchar", "character"],
-  ["timestamptz", "timestamp with time zone"],
-]);
-
 /** Returns the schema of a type by its `format_type` text. Composites accept any value. */
 export function typeSchema(name: string): Schema {
   const element = elementType(name);
@@ -129,7 +117,7 @@ export function namedTypeSchema(schema: string, name: string): Schema {
   if (name.startsWith("_")) {
     return { type: "array", items: nullable(namedTypeSchema(schema, name.slice(1))) };
   }
-  return typeSchema(schema === "pg_catalog" ? longNames.get(name) ?? name : `${schema}.${name}`);
+  return typeSchema(schema === "pg_catalog" ? printedType(name) : `${schema}.${name}`);
 }
 
 /** Returns a schema that also accepts null. */
