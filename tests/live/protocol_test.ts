@@ -1,6 +1,6 @@
 /** The protocol of live queries: forms of requests, offsets, limits, ends. */
-import { citusFake } from "../support/database/citus_fake.ts";
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { citusFake } from "../support/database/citus_fake.ts";
 import { type LiveApi, openLiveApi } from "../support/handler/live_api.ts";
 import type { LiveMessageText } from "../support/clients/live_client.ts";
 import { eventually } from "../support/timing/eventually.ts";

@@ -23,9 +23,11 @@ const call = {
 };
 const operations = [1, 2].map((id) => ({ id: `${id}`, method: "GET", url: "/big?id=lte.50" }));
 
-/** Kinds of answers of about 8 MB. */
+/** Kinds of answers, most of them of 8 MB. */
 const kinds: Readonly<Record<string, UnreadRequest>> = {
   GET: { path: "/big" },
+  "GET of 96 kB": { path: "/small?id=eq.1" },
+  "GET of 192 kB": { path: "/small?id=eq.2" },
   CSV: { path: "/big", headers: { accept: "text/csv" } },
   rows: { path: "/big", headers: { accept: "application/x-ndjson" } },
   compressed: { path: "/big", headers: { "accept-encoding": "gzip" } },
@@ -50,14 +52,11 @@ const kinds: Readonly<Record<string, UnreadRequest>> = {
 };
 
 const count = 100;
-/** Bytes that a process may grow by: 64 MiB of answers, and garbage. All answers together have 800 MB. */
+/**
+ * Bytes that a process may grow by: 64 MiB of answers, and garbage. Without a bound, it keeps those of 8 MB, which
+ * are 800 MB together. Shorter kinds are here for the table of the page.
+ */
 const allowed = 400_000_000;
-
-/** Every kind over HTTP/2, whose flow control is per answer; over HTTP/1.1 one held and one streamed kind. */
-const cases = [
-  ...Object.keys(kinds).map((kind) => ["HTTP/2", kind, openShared] as const),
-  ...["GET", "live stream"].map((kind) => ["HTTP/1.1", kind, openEach] as const),
-];
 
 /** Opens the requests over one connection with a window of 0; resolves when all have a head. */
 async function openShared(origin: string, request: UnreadRequest): Promise<() => void> {
@@ -106,28 +105,29 @@ Deno.test({
     await using resources = new AsyncDisposableStack();
     const database = await engines.pg({ name: "unread", roles: ["anon"] });
     resources.defer(() => database.remove());
-    for (const [version, kind, open] of cases) {
-      const request = kinds[kind]!;
-      await t.step(`${kind} over ${version}`, async () => {
-        await using service = await startService({
-          "db-uri": database.uri,
-          "db-schemas": "api",
-          "db-anon-role": "anon",
-          "live-path": "/live",
-          "live-max-streams": 10_000,
-          "mcp-path": "/mcp",
-          "batch-max-operations": 10,
-          "batch-max-bytes": "16m",
-          "server-compression": "gzip",
-          "db-pool-acquisition-timeout": 600,
+    for (const [version, open] of [["HTTP/1.1", openEach], ["HTTP/2", openShared]] as const) {
+      for (const [kind, request] of Object.entries(kinds)) {
+        await t.step(`${kind} over ${version}`, async () => {
+          await using service = await startService({
+            "db-uri": database.uri,
+            "db-schemas": "api",
+            "db-anon-role": "anon",
+            "live-path": "/live",
+            "live-max-streams": 10_000,
+            "mcp-path": "/mcp",
+            "batch-max-operations": 10,
+            "batch-max-bytes": "16m",
+            "server-compression": "gzip",
+            "db-pool-acquisition-timeout": 600,
+          });
+          await service.listening();
+          const before = await memoryOf(service.pid, "VmRSS");
+          const close = await open(request.isAdmin ? service.adminOrigin : service.origin, request);
+          const grown = await memoryOf(service.pid, "VmRSS") - before;
+          close();
+          ok(grown < allowed, `${grown} bytes more`);
         });
-        await service.listening();
-        const before = await memoryOf(service.pid, "VmRSS");
-        const close = await open(request.isAdmin ? service.adminOrigin : service.origin, request);
-        const grown = await memoryOf(service.pid, "VmRSS") - before;
-        close();
-        ok(grown < allowed, `${grown} bytes more`);
-      });
+      }
     }
   },
 });

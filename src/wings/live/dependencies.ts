@@ -22,32 +22,29 @@ export async function dependentTables(
   const params = [JSON.stringify(names), JSON.stringify(functions)];
   const known = cache.derived(noTables);
   const tables = known.get(params.join()) ??
-    await readTables(params, database, cache.data.isDistributed);
+    await readTables(params, database, cache.data.isDistributed === true);
   known.set(params.join(), tables);
   return tables;
 }
 
 const noTables = () => new Map<string, DependentTables>();
 
+const noTriggers = "Citus has no triggers on distributed tables, so they have no live queries";
+
 async function readTables(
   params: readonly string[],
   database: Pick<Database, "transaction">,
-  isDistributed = false,
+  isDistributed: boolean,
 ): Promise<DependentTables> {
   const statement = { text: dependenciesQuery(isDistributed), params, use: "rows" } as const;
   const { rows } = await database.transaction(metadataTransaction([statement]));
   const tables: readonly TableRow[] = JSON.parse(rows.at(-1)![0]![0]!);
   const [, name, , , isWorkers] = tables.find(([, , isMissing]) => isMissing) ?? [];
   if (name !== undefined) {
-    throw errors.changesNotRecorded(
-      name.join("."),
-      isWorkers === true ? noTriggers : recordSql(...name),
-    );
+    throw errors.changesNotRecorded(name.join("."), isWorkers ? noTriggers : recordSql(...name));
   }
   return new Map(tables.map(([oid, , , scope]) => [oid, scope]));
 }
-
-const noTriggers = "Citus has no triggers on distributed tables, so they have no live queries";
 
 type TableRow = readonly [
   oid: number,

@@ -6,11 +6,7 @@ import { pathToFileURL } from "node:url";
  * How many modules import the files of a folder: loading the sources costs more than most of these
  * tests. A file of another folder is a separate module.
  */
-const modulesOf: Readonly<Record<string, number>> = {
-  http: 6,
-  process: 12,
-  unit: 3,
-};
+const modulesOf: Readonly<Record<string, number>> = { http: 6, process: 12, unit: 3 };
 
 /** A file that needs a separate module: its hooks, or its stand-in for `Deno.test`, are for all
  * tests. */

@@ -1,6 +1,6 @@
 /** Checks of a database whose tables Citus distributes over servers. @module */
 import { functionName, functionPath } from "./inputs.ts";
-import { isInvokerView } from "./relation_checks.ts";
+import { ownersViews } from "./relation_checks.ts";
 
 /** The exposed relations that workers have. Its table exists with Citus alone. */
 const distributed = `(select c.oid, c.relname, c.name
@@ -53,15 +53,5 @@ export const distributedChecks: readonly string[] = [
     and not p.prosecdef and p.proconfig is null
   group by p.oid, s.name, s.nspname, p.proname`,
 
-  `select 'citus-view', false, format('%I.%I', n.nspname, v.relname), '{}',
-    array_agg(distinct format('%I.%I', tn.nspname, t.relname)),
-    case when (select number from version) < 150000 then '{}' else
-      array[format('alter view %I.%I set (security_invoker = true);', n.nspname, v.relname)] end
-  from (select distinct view, relation from direct_uses) u
-    join pg_class v on v.oid = u.view and v.relkind = 'v' and not ${isInvokerView("v")}
-    join pg_namespace n on n.oid = v.relnamespace
-    join pg_class t on t.oid = u.relation
-    join pg_namespace tn on tn.oid = t.relnamespace
-    join pg_catalog.pg_dist_partition d on d.logicalrelid = t.oid
-  group by n.nspname, v.relname`,
+  ownersViews("citus-view", "t.oid in (select logicalrelid from pg_catalog.pg_dist_partition)"),
 ];

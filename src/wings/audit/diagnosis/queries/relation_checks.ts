@@ -181,19 +181,7 @@ export const relationChecks: readonly string[] = [
   from relations c
   where c.relrowsecurity and not exists (select from pg_policy y where y.polrelid = c.oid)`,
 
-  // An inner view with security_invoker reads as the role of the request, so it is not followed.
-  // One without it has a separate finding.
-  `select 'view-owner-rights', false, format('%I.%I', n.nspname, v.relname), '{}',
-    array_agg(distinct format('%I.%I', tn.nspname, t.relname)),
-    case when (select number from version) < 150000 then '{}' else
-      array[format('alter view %I.%I set (security_invoker = true);', n.nspname, v.relname)] end
-  from pg_class v
-    join pg_namespace n on n.oid = v.relnamespace
-    join (select distinct view, relation from direct_uses) u on u.view = v.oid
-    join pg_class t on t.oid = u.relation and t.relkind in ('r', 'p') and t.relrowsecurity
-    join pg_namespace tn on tn.oid = t.relnamespace
-  where v.relkind = 'v' and not ${isInvokerView("v")}
-  group by n.nspname, v.relname`,
+  ownersViews("view-owner-rights", "t.relkind in ('r', 'p') and t.relrowsecurity"),
 
   `select 'definer-search-path', false, ${functionName}, '{}', '{}',
     array[format('alter %s %s set search_path = %s, pg_temp;',
@@ -231,6 +219,25 @@ export const relationChecks: readonly string[] = [
   where p.truncates and not p.owns and p.relkind in ('r', 'p', 'f')
   group by p.role, p.anonymous`,
 ];
+
+/**
+ * Returns the SELECT of views that read relations `t` of a condition with the rights of their owner. An inner
+ * view with `security_invoker` reads as the role of the request, so it is not followed. One without it has a
+ * separate finding.
+ */
+export function ownersViews(finding: string, condition: string): string {
+  return `select '${finding}', false, format('%I.%I', n.nspname, v.relname), '{}',
+    array_agg(distinct format('%I.%I', tn.nspname, t.relname)),
+    case when (select number from version) < 150000 then '{}' else
+      array[format('alter view %I.%I set (security_invoker = true);', n.nspname, v.relname)] end
+  from pg_class v
+    join pg_namespace n on n.oid = v.relnamespace
+    join (select distinct view, relation from direct_uses) u on u.view = v.oid
+    join pg_class t on t.oid = u.relation and ${condition}
+    join pg_namespace tn on tn.oid = t.relnamespace
+  where v.relkind = 'v' and not ${isInvokerView("v")}
+  group by n.nspname, v.relname`;
+}
 
 /** The comparison of the first column that refers to a user with the claim `sub`; NULL without one. */
 function ownCondition(relation: string): string {
