@@ -389,6 +389,15 @@ const rows: readonly FindingRow[] = [
     mend: "alter role {anon}_owner login;",
   },
   {
+    label: "worker that refuses a role",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
+      "insert into pg_dist_partition values ('api.film', 'h'); " +
+      "insert into pg_dist_node values ('{anon}', 5432, 1), ('other', 5433, 2), ('{user}', 5434, 0)",
+    finding: "error citus-worker {anon}: {anon}:5432 refuses {anon}: see its pg_hba.conf, and " +
+      "pg_dist_authinfo on the coordinator",
+    mend: null,
+  },
+  {
     label: "function over a distributed table is inlined",
     sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
       "insert into pg_dist_partition values ('api.film', 'h'); " +

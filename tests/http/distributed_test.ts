@@ -11,10 +11,12 @@ import { buffered, buildRequest } from "../support/handler/request.ts";
 /** Suites whose rows run here. */
 const files = [
   "extension_relations_test.ts",
+  "nested_insert_test.ts",
   "patch_documents_test.ts",
   "read_embed_test.ts",
   "read_implied_test.ts",
   "read_select_test.ts",
+  "return_existing_test.ts",
   "security_test.ts",
   "settings_test.ts",
   "write_conflict_test.ts",
@@ -109,3 +111,61 @@ end $do$`));
   await handler.close();
   await database.remove();
 });
+
+const node = "insert into pg_dist_node (nodename, groupid) values ('coordinator', 0)";
+
+const nestedFixture = declaredSuites.find(({ fixture }) => fixture.name === "nested")!.fixture;
+
+/** Entries of Citus's catalogue for `api.labels`, and whether rows can be nested into it. */
+const placements = [
+  ["not in the catalogue", "select", true],
+  ["local, with a key to a reference table", `${entry("'n', null, 0, 's'")}`, true],
+  ["reference table", `${entry("'n', null, 1, 't'")}`, false],
+  ["reference table that the coordinator has", `${entry("'n', null, 1, 't'")}; ${node}`, true],
+  ["distributed by a column", `${entry("'h', 'id', 1, 's'")}; ${node}`, false],
+  ["of a distributed schema", `${entry("'n', null, 1, 's'")}; ${node}`, false],
+  ["junction is distributed", entry("'h', 'id', 1, 's'", "order_labels"), false, "order_labels"],
+] as const;
+
+for (const [label, sql, isTaken, named = "labels"] of placements) {
+  Deno.test(`nested inserts and return-existing write to a table: ${label}`, async () => {
+    const database = await engines.pg(nestedFixture);
+    await withClient(
+      database.superuserUri!,
+      (client) =>
+        client.query(`${citusFake} create view api.shown_labels as select * from api.labels;
+        grant select, insert on api.shown_labels to anon; ${sql}`),
+    );
+    const { handler } = openHandler({
+      dbUri: database.uri,
+      dbSchemas: ["api"],
+      dbAnonRole: "anon",
+    });
+    const nested = { body: { labels: [{ name: "red" }] }, headers: {} };
+    const found = { body: { id: 100 }, headers: { Prefer: "resolution=return-existing" } };
+    const requests = [
+      ["POST /orders?columns=labels(name)", nested, named],
+      ...named === "labels"
+        ? [
+          ["POST /labels?columns=id", found, "labels"],
+          ["POST /shown_labels?columns=id&on_conflict=id", found, "shown_labels"],
+        ] as const
+        : [],
+    ] as const;
+    for (const [line, parts, name] of requests) {
+      const request = await buildRequest({ line, origin: "http://x" }, parts);
+      const response = await handler(request);
+      const { code, message, details } = await response.json().catch(() => ({}));
+      const expected = isTaken
+        ? [response.ok, undefined, undefined, undefined]
+        : [false, "SVC147", `Cannot write '${name}' nested`, "Citus distributes its rows"];
+      deepStrictEqual([response.ok, code, message, details], expected, line);
+    }
+    await handler.close();
+    await database.remove();
+  });
+}
+
+function entry(values: string, table = "labels"): string {
+  return `insert into pg_dist_partition values ('api.${table}', ${values})`;
+}

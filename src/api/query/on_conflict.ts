@@ -52,7 +52,7 @@ export const insertedColumn: Sql = ownName("inserted");
 
 /** Whether RETURNING has {@linkcode insertedColumn}. */
 export function isCountedByXmax(plan: MutatePlan): boolean {
-  return plan.countsByXmax === true && plan.kind === "insert" &&
+  return plan.countsByXmax === true && plan.kind === "insert" && plan.nested === null &&
     plan.conflict?.resolution === "merge";
 }
 

@@ -22,6 +22,7 @@ import {
   type UniqueIndexRow,
   uniqueKeysQuery,
 } from "./queries/keys.ts";
+import { readWorkerRelations, workerRelationsText } from "./queries/distributed_relations.ts";
 import { mediaHandlersQuery, representationsQuery } from "./queries/media_handlers.ts";
 import {
   type EnumLabels,
@@ -81,7 +82,7 @@ export interface SchemaCacheQuery {
 
 /** The rows of each query. */
 interface CatalogueRows {
-  readonly "settings": string;
+  readonly "settings": ReturnType<typeof readWorkerRelations>;
   readonly "view rules": ReturnType<typeof readViewRule>;
   readonly "relations": RelationRow;
   readonly "enums": EnumLabels;
@@ -112,7 +113,7 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     ? `${routinesQuery}\n  and ${isNotOfExtension}`
     : routinesQuery;
   return [
-    query("settings", settingsQuery, [], (text) => text),
+    query("settings", settingsQuery, [], readWorkerRelations),
     query("view rules", viewRulesQuery, all, readViewRule),
     query("relations", relationsQuery, exposed, rowReader()),
     query("enums", enumsQuery),
@@ -184,10 +185,9 @@ where l.locktype = 'relation' and l.mode = 'AccessExclusiveLock'
   ))
 order by l.granted desc, a.xact_start, l.pid limit 5`;
 
-/** Turns JIT compilation off, which would take longer than the queries. The result ends with `Citus` if it exists. */
+/** Turns JIT compilation off, which would take longer than the queries. */
 const settingsQuery =
-  "select pg_catalog.concat(pg_catalog.set_config('jit', 'off', true), case when " +
-  "pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null then 'Citus' end)";
+  `select pg_catalog.concat(pg_catalog.set_config('jit', 'off', true), ${workerRelationsText})`;
 
 /** Builds the schema cache from what each of {@linkcode schemaCacheQueries} has read. */
 export function* buildSchemaCache(
@@ -211,6 +211,7 @@ export function* buildSchemaCache(
     computed: row("computed relationships"),
   });
   const { relations, keys, problems } = declared;
+  const onWorkers = row("settings");
   return {
     relations: yield* buildRelations(relations, input.ends, {
       enums: row("enums"),
@@ -218,6 +219,7 @@ export function* buildSchemaCache(
       sessionReads: new Set(volatile.sessionReads),
       sessionWrites: new Set(volatile.sessionWrites),
       primary: declared.primaryRelations,
+      onWorkers: onWorkers ?? new Set(),
       tags: declared.tags,
       hiddenJunctions: hiddenJunctions(input, new Map(keys.primary)),
       uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
@@ -232,7 +234,7 @@ export function* buildSchemaCache(
     stableWithoutArguments: volatile.stableWithoutArguments,
     ...versionsOf(config.dbCommentTags ? row("schema comments") : {}, config),
     ...(problems.length === 0 ? {} : { declarationProblems: problems }),
-    ...(row("settings").endsWith("Citus") ? { isDistributed: true } : {}),
+    ...(onWorkers === null ? {} : { isDistributed: true }),
   };
 }
 

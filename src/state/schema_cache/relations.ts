@@ -17,6 +17,7 @@ interface RelationTraits {
   readonly sessionReads: ReadonlySet<number>;
   readonly sessionWrites: ReadonlySet<number>;
   readonly primary: ReadonlySet<number>;
+  readonly onWorkers: ReadonlySet<number>;
   readonly tags: ReadonlyMap<number, TagValues>;
   /** Schemas that junctions in unexposed schemas lead to. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
@@ -136,6 +137,7 @@ function buildRelation(
       ? { changesSession: "write" } as const
       : {}),
     ...(traits.primary.has(oid) ? { readsFrom: "primary" } as const : {}),
+    ...(traits.onWorkers.has(oid) ? { isOnWorkers: true } as const : {}),
     ...traits.tags.get(oid),
     ...(hiddenJunctions === undefined ? {} : { hiddenJunctionsTo: [...hiddenJunctions] }),
     ...uniqueIndexesOf(traits.uniqueIndexes.get(oid), columnNames),

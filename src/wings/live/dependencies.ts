@@ -4,6 +4,7 @@ import type { Database } from "../../database/database.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ReadPlan } from "../../api/plan/read/read_plan.ts";
 import { reachOf } from "../../api/plan/retry_safe.ts";
+import { isOnWorkers } from "../../state/schema_cache/queries/distributed_relations.ts";
 import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { recordSql } from "./live_schema.ts";
 import { type DependentTables, type LiveScope, scopeTypes } from "./scope.ts";
@@ -54,9 +55,9 @@ type TableRow = readonly [
   isWorkers: boolean,
 ];
 
-/** Whether workers have the table `t`. A local table in the catalogue of Citus may have triggers. */
+/** Whether workers have the table `t`. Local tables may have triggers. */
 const onWorkers = `exists (select from pg_catalog.pg_dist_partition o
-    where o.logicalrelid = t.oid and (o.partmethod <> 'n' or o.repmodel = 't'))`;
+    where o.logicalrelid = t.oid and ${isOnWorkers})`;
 
 /**
  * Parameters: the relations as JSON arrays of schema and name, the root first, and names of functions of rows.

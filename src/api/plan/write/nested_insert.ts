@@ -6,6 +6,7 @@ import type { ColumnItem, NestedItem } from "../../request/url/query_types.ts";
 import type {
   ColumnPair,
   JunctionRelationship,
+  QualifiedName,
   Relation,
   Relationship,
   SchemaCache,
@@ -41,18 +42,13 @@ const maxItems = 16;
 
 /**
  * Plans a nested insert. Throws `200` and `201` for relationships, `204` for columns, `108`, `147`,
- * `157`, and `102` if the objects of `*` have different keys. `147` for a database that Citus
- * distributes.
+ * `157`, and `102` if the objects of `*` have different keys.
  */
 export function planNestedInsert(
   request: ApiRequest,
   root: NestedRoot,
   cache: SchemaCache,
 ): NestedInsert {
-  // Settings pass the keys on, which the workers of Citus do not have.
-  if (cache.data.isDistributed === true) {
-    throw errors.notNestable([root.relation.name], "Citus distributes the tables of this database");
-  }
   return new LevelPlanner(request, cache).plan(root);
 }
 
@@ -103,6 +99,7 @@ class LevelPlanner {
     keys.forEach((key) => drafts[0]!.keys.add(key));
     this.#checkConflictPaths();
     drafts.forEach(checkLookup);
+    this.#checkWorkers();
     return {
       levels: drafts.map((draft) => ({ ...draft, keys: this.#keyColumns(draft) })),
       steps: this.#steps,
@@ -278,6 +275,16 @@ class LevelPlanner {
       !paths.some((each) => isSame(each, path))
     );
     if (unknown !== undefined) throw errors.notInColumns(unknown.path);
+  }
+
+  /** Settings pass the keys on, which the workers of Citus do not have. */
+  #checkWorkers(): void {
+    const written: readonly QualifiedName[] = [
+      ...this.#levels.map((draft) => draft!.relation),
+      ...this.#steps.flatMap((step) => step.kind === "links" ? [step.junction] : []),
+    ];
+    const found = written.find((name) => this.#cache.relation(name)?.isOnWorkers);
+    if (found !== undefined) throw errors.notNestable([found.name], "Citus distributes its rows");
   }
 
   #keyColumns({ keys, relation }: LevelDraft): readonly KeyColumn[] {

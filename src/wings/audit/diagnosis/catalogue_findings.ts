@@ -31,6 +31,7 @@ write-without-rls error/warn {writes}
 create-in-schema error/warn {roles} may create objects in schema {subject}
 citus-settings error policies of {subject} see neither role nor claims on workers: the server does not know citus.propagate_set_commands
 citus-login error {subject} may not log in, but Citus connects to workers as this role for {objects}
+citus-worker error {objects} refuses {subject}: see its pg_hba.conf, and pg_dist_authinfo on the coordinator
 citus-inlined error {subject} finds no rows of {objects}: PostgreSQL puts it into a query that Citus has planned before
 citus-view warn {subject} reads {objects} with the rights of its owner on the coordinator, and of the caller on workers
 login-superuser warn {subject}, the user of db-uri, is a superuser: {program} init makes a login role that is not

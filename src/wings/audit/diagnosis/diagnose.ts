@@ -12,16 +12,21 @@ import { type CatalogueFacts, diagnosisStatements, distributedStatement } from "
 
 /** Reads the catalogue. Rejects if the database cannot be reached. */
 export async function readCatalogue(database: Database, config: Config): Promise<CatalogueFacts> {
-  const isDistributed = await valueOf(database, [distributedStatement]) === "t";
-  return JSON.parse(await valueOf(database, diagnosisStatements(config, { isDistributed })));
+  const isDistributed = (await valuesOf(database, [distributedStatement]))[0] === "t";
+  const values = await valuesOf(database, diagnosisStatements(config, { isDistributed }));
+  const [catalogue, others = []] = values.map((text) => JSON.parse(text));
+  return { ...catalogue, rows: [...catalogue.rows, ...others] };
 }
 
-/** Returns the single value of the last statement. */
-async function valueOf(database: Database, statements: readonly Statement[]): Promise<string> {
+/** Returns the single value of each statement that has one. */
+async function valuesOf(
+  database: Database,
+  statements: readonly Statement[],
+): Promise<readonly string[]> {
   const { rows } = await database.transaction(
     metadataTransaction([lockTimeout, ...statements], "rollback"),
   );
-  return rows.at(-1)![0]![0]!;
+  return rows.flatMap(([row]) => row?.[0] ?? []);
 }
 
 /** Findings about writes, which a service with `db-read-only` refuses. */

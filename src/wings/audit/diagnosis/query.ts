@@ -2,7 +2,7 @@
 import type { Statement } from "../../../database/transaction.ts";
 import { type Config, valueOf } from "../../../state/config/options.ts";
 import { notifyPattern, reloadTriggerQuery } from "../../../state/schema_cache/reload_trigger.ts";
-import { distributedChecks } from "./queries/distributed_checks.ts";
+import { distributedChecks, workersQuery } from "./queries/distributed_checks.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
 import { indexChecks, indexInputs, policyFacts } from "./queries/index_checks.ts";
 import { liveCheck, liveInputs } from "./queries/live_checks.ts";
@@ -80,7 +80,7 @@ export type DiagnosisConfig = Pick<
   | "dbChannel"
 >;
 
-/** Returns the statements of a diagnosis; the result is the single value of the last one. */
+/** Returns the statements of a diagnosis. Their values are {@linkcode CatalogueFacts} and, with Citus, further rows. */
 export function diagnosisStatements(
   config: DiagnosisConfig,
   { isDistributed }: { readonly isDistributed: boolean },
@@ -96,12 +96,16 @@ export function diagnosisStatements(
   return [
     { text: settingsQuery, params: [], use: "none" },
     { text: diagnosisQuery(isDistributed ? distributedChecks : []), params, use: "rows" },
+    ...isDistributed
+      ? [{ text: workersQuery, params: params.slice(0, 3), use: "rows" } as const]
+      : [],
   ];
 }
 
-/** The statement whose value is `t` if Citus distributes tables. */
+/** The statement whose value is `t` if Citus, from version 11 on, distributes tables. */
 export const distributedStatement: Statement = {
-  text: "select pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null",
+  text:
+    "select pg_catalog.to_regprocedure('pg_catalog.citus_check_connection_to_node(text, int)') is not null",
   params: [],
   use: "rows",
 };
@@ -124,7 +128,9 @@ function functionInputs({ dbPreRequest, dbRootSpec }: DiagnosisConfig): readonly
  * wrong, so joins in the order of the text are faster, by half with 1,000 tables.
  */
 const settingsQuery = "select pg_catalog.set_config(name, value, true) from (values " +
-  "('jit', 'off'), ('join_collapse_limit', '1'), ('from_collapse_limit', '1')" +
+  "('jit', 'off'), ('join_collapse_limit', '1'), ('from_collapse_limit', '1'), " +
+  // A worker that does not answer would take half a minute for each role.
+  "('citus.node_connection_timeout', '3000')" +
   ") settings (name, value)";
 
 const ownChecks = [...policyChecks, ...indexChecks, liveCheck];

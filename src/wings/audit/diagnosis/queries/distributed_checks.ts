@@ -1,5 +1,5 @@
 /** Checks of a database whose tables Citus distributes over servers. @module */
-import { functionName, functionPath } from "./inputs.ts";
+import { functionName, functionPath, inputs } from "./inputs.ts";
 import { ownersViews } from "./relation_checks.ts";
 
 /** The exposed relations that workers have. Its table exists with Citus alone. */
@@ -55,3 +55,27 @@ export const distributedChecks: readonly string[] = [
 
   ownersViews("citus-view", "t.oid in (select logicalrelid from pg_catalog.pg_dist_partition)"),
 ];
+
+/**
+ * Connects to each worker as each role that may use a distributed table. Returns the findings as JSON. The names
+ * of the roles are an array, which is complete before the first of them is taken.
+ */
+export const workersQuery = `with recursive ${inputs},
+asked (names) as materialized (
+  select coalesce(array_agg(distinct r.rolname), '{}')
+  from privileges p
+    join ${distributed} d on d.oid = p.oid
+    join pg_roles r on r.oid = p.role_oid and r.rolcanlogin
+  where p.reads or p.inserts or p.updates or p.deletes
+),
+refused (role, nodes) as (
+  select role, array_agg(concat(n.nodename, ':', n.nodeport) order by n.nodename, n.nodeport)
+  from asked cross join unnest(names) role cross join pg_catalog.pg_dist_node n
+  where n.isactive and n.noderole = 'primary' and n.groupid <> 0
+    and not pg_catalog.citus_check_connection_to_node(
+      case when pg_catalog.set_config('role', role, true) is not null then n.nodename end, n.nodeport)
+  group by role
+)
+select coalesce(json_agg(json_build_array('citus-worker', role is not distinct from $3::text,
+  quote_ident(role), '{}'::text[], nodes, '{}'::text[]) order by role), '[]')::text
+from refused`;

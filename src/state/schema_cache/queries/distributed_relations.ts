@@ -1,0 +1,28 @@
+/** Reads which relations are on workers of Citus. @module */
+
+/** Condition on a row `o` of `pg_dist_partition`: the table is on workers. The others are local tables. */
+export const isOnWorkers = `(o.partmethod <> 'n' or o.colocationid <> 0 or o.repmodel = 't')`;
+
+/** The coordinator has reference tables, too, if it is a node. A view is where its tables are. */
+const workerRelations = `with recursive workers (oid) as (
+  select o.logicalrelid::pg_catalog.oid from pg_catalog.pg_dist_partition o
+  where ${isOnWorkers}
+    and (o.repmodel <> 't' or not exists (select from pg_catalog.pg_dist_node n where n.groupid = 0))
+  union
+  select r.ev_class from workers w
+    join pg_catalog.pg_depend d on d.refclassid = 1259 and d.refobjid = w.oid and d.classid = 2618
+    join pg_catalog.pg_rewrite r on r.oid = d.objid
+)
+select pg_catalog.string_agg(oid::pg_catalog.text, ' ') as oids from workers`;
+
+/** Expression of a text for {@linkcode readWorkerRelations}. The query is a text, since its tables may not exist. */
+export const workerRelationsText =
+  "case when pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null " +
+  `then pg_catalog.query_to_xml('${workerRelations.replaceAll("'", "''")}', false, true, '') end`;
+
+/** Returns the oids of relations that workers have; null without Citus. */
+export function readWorkerRelations(text: string): ReadonlySet<number> | null {
+  if (!text.includes("<row")) return null;
+  const [, oids = ""] = /<oids>([\d ]+)</.exec(text) ?? [];
+  return new Set(oids.split(" ").map(Number));
+}
