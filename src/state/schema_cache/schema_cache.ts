@@ -52,7 +52,7 @@ export interface Relation extends QualifiedName {
   readonly changesSession?: "read" | "write";
   /** Where requests are executed that read the relation. Default: a standby may execute them. */
   readonly readsFrom?: "primary";
-  /** True if workers of Citus have its rows, or those of a view's tables. Default: false. */
+  /** True if workers of Citus have its rows, or rows that a view reads. Default: false. */
   readonly isOnWorkers?: true;
   /** Column that names rows for readers, from the tag `@label`. Default: no tag. */
   readonly label?: string;

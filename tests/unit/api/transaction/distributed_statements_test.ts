@@ -12,7 +12,6 @@ import {
   planDelete,
   type WriteContext,
 } from "../../../../src/api/plan/write/mutate_plan.ts";
-import { planNestedInsert } from "../../../../src/api/plan/write/nested_insert.ts";
 import { planRead } from "../../../../src/api/plan/read/read_plan.ts";
 import { renderMutationTables } from "../../../../src/api/query/mutate.ts";
 import { renderRows } from "../../../../src/api/query/read.ts";
@@ -76,17 +75,6 @@ Deno.test("planCount() counts exactly where plans have no estimate", () => {
     ["exact", "exact", "exact", "none"],
   ]);
   strictEqual(planCount("planned", all, null, { isDistributed: true }).kind, "page");
-});
-
-Deno.test("planNestedInsert() throws if the database is distributed", () => {
-  const root = { relation: cache.relation(api("tools"))! } as Parameters<
-    typeof planNestedInsert
-  >[1];
-  const request = {} as Parameters<typeof planNestedInsert>[0];
-  throws(
-    () => planNestedInsert(request, root, distributed),
-    errors.notNestable(["tools"], "Citus distributes the tables of this database"),
-  );
 });
 
 Deno.test("references of a batch are refused if the database is distributed", () => {

@@ -61,7 +61,7 @@ function readerOf(rows: { current: ReturnType<typeof rowsOf> }) {
       rows: statements.map(({ text, parse }) =>
         (rows.current.get(names.get(text) ?? "") ?? []).map((row) => {
           if (parse === undefined) kept.texts++;
-          return [parse?.(row) ?? row];
+          return [parse === undefined ? row : parse(row)];
         })
       ),
     });
