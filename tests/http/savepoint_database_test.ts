@@ -86,6 +86,21 @@ for (const engine of Object.keys(engines) as Engine[]) {
           transactions.map(() => "2"),
         );
       });
+      await t.step("run() writes for the next transactions, within() undoes it", async () => {
+        const count = async () => (await savepoints.transaction(read([counted]))).rows.at(-1);
+        const inside = await savepoints.within(async () => {
+          await savepoints.run("insert into fixture values (7)");
+          await savepoints.within(() =>
+            rejects(savepoints.run("insert into fixture values (8); select 1 / 0"), {
+              name: "StatementError",
+              message: "division by zero",
+            })
+          );
+          return await count();
+        });
+        deepStrictEqual([inside, await count()], [[["2"]], [["1"]]]);
+        deepStrictEqual(await savepoints.run("select 1; select 2, null"), [["2", null]]);
+      });
       for (const text of ["commit", "ROLLBACK", "begin", "start transaction", "end", "abort"]) {
         await t.step(`${text} is refused`, () => {
           throws(() => void savepoints.transaction(write([rows(text)])), {

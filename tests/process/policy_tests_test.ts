@@ -45,6 +45,20 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       ok(!stderr.includes("web_user update api.doc"), stderr);
     });
 
+    await t.step("--mutate lists what no case notices", async () => {
+      const passing = cases.replace("204 1 row", "204 no rows").replace(/\nanna.*\n.*\n$/, "\n");
+      await folder.write("tests/pass.cases", passing);
+      const { code, stdout, stderr } = await run("test", "--mutate", "tests/pass.cases");
+      strictEqual(code, 1);
+      const sentence = "no case notices that web_user loses delete on api.doc: anna DELETE /doc";
+      ok(stdout.includes(sentence), stdout);
+      match(
+        stderr,
+        /^svc test: 2 cases passed .*\nsvc test --mutate: \d+ changes noticed, \d+ not noticed, \d+ without effect on the callers\n$/,
+      );
+      await Deno.remove(`${folder.path}/tests/pass.cases`);
+    });
+
     await t.step("svc why explains a line", async () => {
       const { code, stdout } = await run("why", "tests/doc.cases:8");
       strictEqual(code, 0);

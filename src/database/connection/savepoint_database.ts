@@ -7,7 +7,7 @@ import type { Caller, Database, PoolCounts } from "../database.ts";
 import type { Transport } from "../transport.ts";
 import { Connection } from "./connection.ts";
 import type { PendingTransaction } from "./execution.ts";
-import { ConnectionClosedError, SqlSession } from "./sql_session.ts";
+import { ConnectionClosedError, SqlSession, type StatementFailure } from "./sql_session.ts";
 
 const options = {
   prepare: false,
@@ -24,20 +24,47 @@ const options = {
 export class SavepointDatabase implements Database {
   /** A notification ends with its transaction, which rolls back. */
   readonly subscribe = null;
-  readonly #connection: Connection;
+  #connection: Connection;
   #closedReason: string | null = null;
   #queue: Promise<void> = Promise.resolve();
   #finish: () => void = () => {};
 
   /** `transport` has an open transaction that no other connection needs, and is otherwise unused. */
   constructor(private readonly transport: Transport) {
-    this.#connection = new Connection(transport, options, {
+    this.#connection = this.#connect();
+  }
+
+  #connect(): Connection {
+    return new Connection(this.transport, options, {
       idle: () => this.#finish(),
       closed: (reason) => {
         this.#closedReason = reason;
         this.#finish();
       },
     });
+  }
+
+  /**
+   * Runs statements whose effect the next transactions see, as the role of the login. Resolves with the rows
+   * of the last one. Await it before the next call. Rejects with {@linkcode StatementError}, after which the open transaction is aborted unless it
+   * runs in {@linkcode within}.
+   */
+  async run(text: string): Promise<readonly (readonly (string | null)[])[]> {
+    await this.#queue;
+    const { results, failure } = await this.release().run(text);
+    this.#connection = this.#connect();
+    if (failure !== null) throw new StatementError(failure);
+    return results.at(-1)?.rows ?? [];
+  }
+
+  /** Runs `use` in a savepoint, and undoes what {@linkcode run} changed since. Calls may nest. */
+  async within<Result>(use: () => Promise<Result>): Promise<Result> {
+    await this.run("savepoint svc_change");
+    try {
+      return await use();
+    } finally {
+      await this.run("rollback to savepoint svc_change; release savepoint svc_change");
+    }
   }
 
   /** Returns the connection for other use. Throws {@linkcode ConnectionClosedError} if it is lost. */
@@ -84,6 +111,14 @@ export class SavepointDatabase implements Database {
     const done = new Promise<void>((resolve) => this.#finish = resolve);
     connection.execute([pending]);
     return done.then(ignoreDeadline);
+  }
+}
+
+/** Reports that PostgreSQL refused a statement of {@linkcode SavepointDatabase.run}. */
+export class StatementError extends Error {
+  override readonly name = "StatementError";
+  constructor({ message }: StatementFailure) {
+    super(message);
   }
 }
 

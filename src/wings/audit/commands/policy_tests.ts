@@ -3,6 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { svcDialect } from "../../../base/dialect.ts";
 import { type CaseResult, withAnswers } from "../policy_test/case_file.ts";
+import { mutationText } from "../mutation/mutate.ts";
 import { runFile } from "../policy_test/case_handler.ts";
 import { generateTests } from "../policy_test/generate.ts";
 import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
@@ -24,6 +25,7 @@ export const testCommand: Command = {
     "--junit=FILE": "Write the results as JUnit",
     "--generate": "Print a file with tests of policies by claims",
     "--write": "Append the answers to cases without =>",
+    "--mutate": "List changes of policies, grants and views that no case notices",
   }),
   operands: { pattern: /\.cases$/, placeholder: "FILE.cases", doc: "Default: all below tests/" },
   failureCode: 2,
@@ -57,7 +59,13 @@ async function test(
     print(failures);
     const gaps = operands.length === 0 ? await gapsText(results, setup) : "";
     printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${gaps}`);
-    return failures === "" ? 0 : 1;
+    if (failures !== "" || !flags.has("--mutate")) return failures === "" ? 0 : 1;
+    const { text, summary } = await mutationText(
+      files.map(({ path, file }) => ({ name: path, file, setup })),
+    );
+    print(text);
+    printError(`${svcDialect.productToken} test --mutate: ${summary}`);
+    return text === "" ? 0 : 1;
   });
 }
 

@@ -47,6 +47,8 @@ export interface CaseResult {
 /** A file of policy tests; `fixtures` is the SQL above the first `===`. */
 export interface CaseFile {
   readonly fixtures: string;
+  /** By name, with `anonymous`. */
+  readonly callers: CaseCallers;
   readonly cases: readonly PolicyCase[];
 }
 
@@ -67,7 +69,7 @@ export function parseCaseFile(text: string): CaseFile {
   if (first === undefined || second === undefined) {
     throw problem(lines.length, "expected fixtures, callers and cases between lines of ===");
   }
-  const callers: CaseCallers = new Map([["anonymous", null]]);
+  const callers = new Map<string, CaseCaller | null>([["anonymous", null]]);
   const cases: PolicyCase[] = [];
   for (const [index, line] of lines.entries()) {
     if (index <= first || index === second || /^\s*(?:#|$)/.test(line)) continue;
@@ -82,16 +84,17 @@ export function parseCaseFile(text: string): CaseFile {
   const sql = lines.slice(0, first).join("\n");
   // SQL has no comments that begin with a number sign.
   const fixtures = sql.replace(/^(?:#.*(?:\n|$))+/, (head) => head.replace(/.+/g, ""));
-  return { fixtures, cases };
+  return { fixtures, callers, cases };
 }
 
-type CaseCallers = Map<string, CaseCaller | null>;
+/** Null for callers without a token. */
+export type CaseCallers = ReadonlyMap<string, CaseCaller | null>;
 
 function problem(line: number, text: string): Error {
   return new Error(`line ${line}: ${text}`);
 }
 
-function addCaller(callers: CaseCallers, line: string, number: number): void {
+function addCaller(callers: Map<string, CaseCaller | null>, line: string, number: number): void {
   const [, name = "anonymous", plain, quoted = "", claims = "{}"] =
     /^(\S+)\s+(?:([^"\s]\S*)|("(?:[^"\\]|\\.)*"))(?:\s+(.*\S))?\s*$/.exec(line) ?? [];
   const role = plain ?? jsonOf(quoted);

@@ -4,12 +4,12 @@ import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { ConfigSource } from "../../../state/config/source.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
-import type { Database } from "../../../database/database.ts";
+import type { SavepointDatabase } from "../../../database/connection/savepoint_database.ts";
 import type { TransportSetup } from "../../../api/command.ts";
 import { serviceHandler } from "../../../api/handler/handler.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import { AppState } from "../../../state/app_state/app_state.ts";
-import type { CaseFile, CaseRequest, CaseResult, PolicyCase } from "./case_file.ts";
+import type { CaseCaller, CaseFile, CaseRequest, CaseResult, PolicyCase } from "./case_file.ts";
 import { answerText, type CaseAnswer, differenceOf } from "./expectation.ts";
 import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.ts";
 
@@ -19,37 +19,63 @@ export interface RunSetup extends TransportSetup {
 }
 
 /** A service whose database has the fixtures. */
-export type CaseState = { readonly appState: AppState; readonly database: Database };
+export type CaseState = { readonly appState: AppState; readonly database: SavepointDatabase };
 
 /** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withFixtures} does. */
 export async function runFile(
   name: string,
-  { fixtures, cases }: CaseFile,
+  file: CaseFile,
   setup: RunSetup,
 ): Promise<readonly CaseResult[]> {
-  const script = { name, text: fixtures };
-  return await withCaseState(setup, script, async ({ appState, database }) => {
-    const handle = serviceHandler(appState, "shared", setup.wings);
-    const { config } = appState.snapshot;
-    const roleOf = ({ caller }: PolicyCase) => caller === null ? config.dbAnonRole : caller.role;
-    const params = [JSON.stringify(cases.map(roleOf))];
-    const statement = { text: mendingSql, params, use: "rows" } as const;
-    const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
-    const sql = rows.at(-1)!.join(" ");
-    if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
+  const script = { name, text: file.fixtures };
+  return await withCaseState(setup, script, async (state) => {
+    const run = await caseRunner(state, { name, file, setup });
     const results: CaseResult[] = [];
-    for (const each of cases) {
-      if (database.counts().open === 0) break;
-      const identity = each.caller && callerIdentity(each.caller, config);
-      const info = { isUnlogged: true, ...identity && { identity } };
-      const answer = await readAnswer(await handle(requestOf(each), info));
-      const difference = each.expectation === null
-        ? `expected nothing, got ${answerText(answer)}; --write adds it`
-        : differenceOf(each.expectation, answer);
-      results.push({ file: name, case: each, role: roleOf(each), answer, difference });
+    for (const each of file.cases) {
+      if (state.database.counts().open === 0) break;
+      results.push(await run(each));
     }
     return results;
   });
+}
+
+/** A file to run, with its name for errors and reports. */
+export interface NamedCases {
+  readonly name: string;
+  readonly file: CaseFile;
+  readonly setup: RunSetup;
+}
+
+/** Returns the function that runs a case. Rejects with an `Error` if the login cannot take the role of a caller. */
+export async function caseRunner(
+  state: CaseState,
+  { name, file, setup }: NamedCases,
+): Promise<(each: PolicyCase) => Promise<CaseResult>> {
+  const { dbAnonRole } = state.appState.snapshot.config;
+  const roleOf = ({ caller }: PolicyCase) => caller === null ? dbAnonRole : caller.role;
+  const params = [JSON.stringify(file.cases.map(roleOf))];
+  const statement = { text: mendingSql, params, use: "rows" } as const;
+  const { rows } = await state.database.transaction(metadataTransaction([statement], "rollback"));
+  const sql = rows.at(-1)!.join(" ");
+  if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
+  const send = requestSender(state, setup);
+  return async (each) => {
+    const answer = await readAnswer(await send(each.caller, each));
+    const difference = each.expectation === null
+      ? `expected nothing, got ${answerText(answer)}; --write adds it`
+      : differenceOf(each.expectation, answer);
+    return { file: name, case: each, role: roleOf(each), answer, difference };
+  };
+}
+
+/** Returns the function that sends the request of a caller to the handler. */
+export function requestSender({ appState }: CaseState, { wings }: RunSetup) {
+  const handle = serviceHandler(appState, "shared", wings);
+  const { config } = appState.snapshot;
+  return async (caller: CaseCaller | null, request: CaseRequest): Promise<Response> => {
+    const identity = caller && callerIdentity(caller, config);
+    return await handle(requestOf(request), { isUnlogged: true, ...identity && { identity } });
+  };
 }
 
 /** Grants what the login needs to take roles. From PostgreSQL 16 on, a membership may lack the option SET. */
