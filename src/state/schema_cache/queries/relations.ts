@@ -176,9 +176,11 @@ expressions (relid, classid, objid) as (
   union all
   select a.attrelid, 'pg_type'::regclass, d.oid
   from pg_attribute a join pg_type d on d.oid = a.atttypid and d.typtype = 'd'
+  where a.attrelid >= 16384
   union all
   select a.attrelid, 'pg_constraint'::regclass, c.oid
   from pg_attribute a join pg_constraint c on c.contypid = a.atttypid
+  where a.attrelid >= 16384
 ),
 indivisible (relid) as materialized (
   select t.tgrelid from pg_trigger t join pg_proc p on p.oid = t.tgfoid
@@ -218,7 +220,7 @@ select json_build_array(
     when r.relkind = 'm' or r.oid in (select relid from dead_foreign_tables) then 0
     else pg_relation_is_updatable(r.oid, true)
   end,
-  l.list, r.relkind = 'r' and r.oid not in (select relid from indivisible),
+  l.list, r.relkind = 'r' and r.oid >= 16384 and r.oid not in (select relid from indivisible),
   case
     when current_setting('server_version_num')::int >= 180000 then 'old'
     when r.relkind = 'r' then 'xmax'
