@@ -58,13 +58,13 @@ export function readShape(
     const reader = new WhereReader(byName.get(name) ?? "", values);
     return reader.whole(() => production(reader));
   };
-  const [first, second, third] = read("table", (reader) => reader.names("."));
+  const [first, second, third] = read("table", (reader) => reader.list(".", () => reader.name()));
   if (third !== undefined) throw errors.unsupportedShape(`the table '${byName.get("table")}'`);
   const profile = second === undefined ? acceptProfile : first!;
   const table = { schema: profile ?? config.dbSchemas[0]!, name: second ?? first! };
   const known = cache.relation(table)?.columns ?? [];
   const columns = byName.get("columns")
-    ? read("columns", (reader) => reader.names(","))
+    ? read("columns", (reader) => reader.list(",", () => reader.name()))
     : known.map(({ name }) => name);
   const condition = byName.get("where") ? read("where", (reader) => reader.any()) : undefined;
   const select = columns.map((name) => `${queryName(name)}::text`).join();

@@ -3,11 +3,10 @@ import { errors } from "../../base/errors/catalogue.ts";
 import { truncated } from "../../base/errors/quoting.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
 
+/** A parameter, and the text of the same condition within a group. */
 export interface ShapeCondition {
-  /** As a parameter. */
   readonly name: string;
   readonly value: string;
-  /** Within a group. */
   readonly member: string;
   /** The conditions that it joins by AND. Default: itself. */
   readonly all?: readonly ShapeCondition[];
@@ -17,6 +16,7 @@ const token =
   /"(?:[^"]|"")+"|'(?:[^']|'')*'|\$\d+|[a-z_\x80-\uffff][\w$\x80-\uffff]*|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|<>|!=|[<>]=|\S/gi;
 const operators: Readonly<Record<string, string>> = {
   ...{ "=": "eq", "<>": "neq", "!=": "neq", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" },
+  ...{ like: "like", ilike: "ilike", in: "in", between: "between", is: "is" },
 };
 const identifier = /^(?!(?:and|or|not|in|is|i?like|between|null|true|false)$)[a-z_\x80-\uffff]/i;
 /** Texts, numbers and truth values. */
@@ -40,22 +40,23 @@ export class WhereReader {
     return this.#at === this.#tokens.length ? read : this.#fail();
   }
 
-  /** `names = name *( separator name )` */
-  names(separator: string): readonly string[] {
-    const names = [this.#name()];
-    while (this.#skip(separator)) names.push(this.#name());
-    return names;
+  /** Returns one or more parts with a word or a sign between them. */
+  list<T>(separator: string, next: () => T): readonly T[] {
+    const read = [next()];
+    while (this.#skip(separator)) read.push(next());
+    return read;
   }
 
   /** `any = all *( "OR" all )`, `all = one *( "AND" one )` */
   any(): ShapeCondition {
-    return this.#list("or", () => this.#list("and", () => this.#one()));
+    return group("or", this.list("or", () => group("and", this.list("and", () => this.#one()))));
   }
 
-  #list(word: "and" | "or", next: () => ShapeCondition): ShapeCondition {
-    const read = [next()];
-    while (this.#skip(word)) read.push(next());
-    return read.length === 1 ? read[0]! : group(word, read);
+  /** An identifier, in lower case unless it has quotes. */
+  name(): string {
+    if (/^"./.test(this.#token)) return this.#next().slice(1, -1).replaceAll('""', '"');
+    if (!identifier.test(this.#token)) this.#fail();
+    return this.#next().replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   }
 
   /** `one = "NOT" one / "(" any ")" / name comparison` */
@@ -66,53 +67,44 @@ export class WhereReader {
     const read = isGroup ? this.any() : isNegated ? group("not.and", [this.#one()]) : null;
     if (isGroup) this.#take(")");
     this.#nesting--;
-    return read ?? this.#comparison(queryName(this.#name()));
+    return read ?? this.#comparison(queryName(this.name()));
   }
 
   /** `comparison = operator value / [ "NOT" ] test / "IS" [ "NOT" ] ( "NULL" / "TRUE" / "FALSE" )` */
   #comparison(name: string): ShapeCondition {
-    if (this.#token === "(" || this.#token === ".") this.#fail(-1);
-    const operator = Object.hasOwn(operators, this.#token) ? operators[this.#next()] : undefined;
-    if (operator !== undefined) return filter(name, operator, this.#value());
-    const isTest = !this.#skip("is");
     const isNegated = this.#skip("not");
-    const isWord = /^(?:null|true|false)$/i.test(this.#token);
-    const read = isTest
-      ? this.#test(name)
-      : isWord
-      ? filter(name, "is", this.#next().toLowerCase())
-      : this.#fail();
-    return isNegated ? group("not.and", [read]) : read;
+    const word = this.#token.toLowerCase();
+    const operator = Object.hasOwn(operators, word) ? operators[word] : undefined;
+    if (operator === undefined || isNegated && !/^(?:i?like|in|between)$/.test(operator)) {
+      return this.#fail(word === "(" || word === "." ? -1 : 0);
+    }
+    this.#at++;
+    const isNot = operator === "is" && this.#skip("not");
+    const read = this.#test(name, operator);
+    return isNegated || isNot ? group("not.and", [read]) : read;
   }
 
-  /** `test = "BETWEEN" value "AND" value / ( "LIKE" / "ILIKE" ) value / "IN" "(" value *( "," value ) ")"` */
-  #test(name: string): ShapeCondition {
-    if (this.#skip("between")) {
+  /** Reads the operands of an operator. */
+  #test(name: string, operator: string): ShapeCondition {
+    if (operator === "between") {
       const from = filter(name, "gte", this.#value());
       this.#take("and");
       return group("and", [from, filter(name, "lte", this.#value())]);
     }
-    if (/^i?like$/i.test(this.#token)) {
-      const pattern = filter(name, this.#next().toLowerCase(), this.#value());
-      // A filter reads an asterisk as a percent sign.
-      return pattern.value.includes("*") ? this.#fail(-1) : pattern;
+    if (operator === "in") {
+      this.#take("(");
+      const values = this.list(",", () => this.#value());
+      this.#take(")");
+      // In a filter, a list of one empty text is an empty list.
+      if (values.length === 1) return filter(name, "eq", values[0]!);
+      const value = `in.(${values.map(quoted).join()})`;
+      return { name, value, member: `${name}.${value}` };
     }
-    this.#take("in");
-    this.#take("(");
-    const values = [this.#value()];
-    while (this.#skip(",")) values.push(this.#value());
-    this.#take(")");
-    // In a filter, a list of one empty text is an empty list.
-    if (values.length === 1) return filter(name, "eq", values[0]!);
-    const value = `in.(${values.map(quoted).join()})`;
-    return { name, value, member: `${name}.${value}` };
-  }
-
-  /** An identifier, in lower case unless it has quotes. */
-  #name(): string {
-    if (/^"./.test(this.#token)) return this.#next().slice(1, -1).replaceAll('""', '"');
-    if (!identifier.test(this.#token)) this.#fail();
-    return this.#next().replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+    if (operator === "is" && !/^(?:null|true|false)$/i.test(this.#token)) this.#fail();
+    const operand = operator === "is" ? this.#next().toLowerCase() : this.#value();
+    // In a filter, an asterisk of a pattern is a percent sign.
+    if (operator.endsWith("like") && operand.includes("*")) this.#fail(-1);
+    return filter(name, operator, operand);
   }
 
   /** `value = text / [ "-" ] number / "TRUE" / "FALSE" / "$" number` */
@@ -162,6 +154,7 @@ function quoted(text: string): string {
 }
 
 function group(name: "and" | "or" | "not.and", all: readonly ShapeCondition[]): ShapeCondition {
+  if (all.length === 1 && name !== "not.and") return all[0]!;
   const value = `(${all.map(({ member }) => member).join()})`;
   return { name, value, member: name + value, ...name === "and" && { all } };
 }
