@@ -4,7 +4,10 @@ import { Shape, ShapeStream } from "@electric-sql/client";
 import { createCollection } from "@tanstack/db";
 import { electricCollectionOptions } from "@tanstack/electric-db-collection";
 import { deferred } from "../../src/base/lib/deferred.ts";
+import { Outbox } from "../../examples/offline/outbox.ts";
 import { type LiveApi, openLiveApi } from "../support/handler/live_api.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { type Random, seededRandom } from "../support/timing/random.ts";
 import { signToken } from "../support/handler/token.ts";
 
 const a = { role: "writer", sub: "a" };
@@ -128,6 +131,12 @@ Deno.test({
   },
 });
 
+const nameWrite = `create function private.name_write() returns void language plpgsql as $$ begin
+  if current_setting('request.method') <> 'GET' then
+    perform set_config('response.headers',
+      json_build_array(json_build_object('electric-txid', pg_current_xact_id()::text))::text, true);
+  end if; end $$`;
+
 Deno.test({
   name: "TanStack DB confirms optimistic writes by their transactions",
   sanitizeOps: false,
@@ -136,11 +145,7 @@ Deno.test({
     await using api = await openLiveApi({
       dbPreRequest: { schema: "private", name: "name_write" },
     });
-    await api.sql(`create function private.name_write() returns void language plpgsql as $$ begin
-      if current_setting('request.method') <> 'GET' then
-        perform set_config('response.headers',
-          json_build_array(json_build_object('electric-txid', pg_current_xact_id()::text))::text, true);
-      end if; end $$`);
+    await api.sql(nameWrite);
     let current = api;
     let starts = 0;
     const resumed = deferred<string>();
@@ -193,5 +198,111 @@ Deno.test({
     );
     strictEqual(starts, 1);
     await collection.cleanup();
+  },
+});
+
+type Tally = { readonly id: number; total: number };
+
+/** A device: its collection, its outbox, and a network that loses requests and responses. */
+async function openDevice(api: LiveApi, random: Random) {
+  const { headers: { Authorization } } = await shapeOptions(api);
+  const network = { isOnline: true, losesResponses: false };
+  const send = async (request: Request) => {
+    if (!network.isOnline) throw new TypeError("the network is away");
+    const losesResponse = network.losesResponses && request.method !== "GET";
+    request.headers.set("Authorization", Authorization);
+    const response = await api.handler(request);
+    if (!losesResponse || random.below(2) === 0) return response;
+    await response.body?.cancel();
+    throw new TypeError("the response was lost");
+  };
+  const items = new Map<string, string>();
+  const storage = {
+    getItem: (name: string) => items.get(name) ?? null,
+    setItem: (name: string, text: string) => void items.set(name, text),
+  };
+  const outbox = new Outbox({
+    origin,
+    fetch: send,
+    storage,
+    merge: (changes, original, current) => ({
+      ...changes,
+      total: Number(current.total) + Number(changes.total) - Number(original.total),
+    }),
+  });
+  const collection = createCollection(electricCollectionOptions<Tally>({
+    syncMode: "eager",
+    shapeOptions: {
+      url: electric.url,
+      params: { table: "orders", columns: ["id", "total"] },
+      fetchClient: (input, init) => send(new Request(input, init)),
+      backoffOptions: { initialDelay: 1, maxDelay: 10, multiplier: 2 },
+    },
+    getKey: ({ id }) => id,
+    ...outbox.handlers("orders"),
+  }));
+  await collection.stateWhenReady();
+  return { network, outbox, collection };
+}
+
+Deno.test({
+  name: "examples/offline loses and doubles no write of two devices in 1,000 flips",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await using database = await openLiveApi();
+    const keys = new URL("../fixtures/parts/idempotency_keys.sql", import.meta.url);
+    await database.sql(`${nameWrite}; ${await Deno.readTextFile(keys)}
+      grant usage on schema svc to writer;
+      grant select, insert, update, delete on svc.idempotency_keys to writer;
+      alter table api.orders alter owner set default 'a';
+      create table private.writes (id int);
+      create function private.note() returns trigger security definer language plpgsql as $$ begin
+        insert into private.writes values (new.id); return null; end $$;
+      create trigger note after insert or update on api.orders
+        for each row execute function private.note()`);
+    await using api = await database.open({
+      dbPreRequest: { schema: "private", name: "name_write" },
+      idempotencyTable: { schema: "svc", name: "idempotency_keys" },
+      etagMode: "on",
+    });
+    const random = seededRandom(54);
+    const devices = [await openDevice(api, random), await openDevice(api, random)] as const;
+    const inserted = [1, 2];
+    const persisted: Promise<unknown>[] = [];
+    for (let flip = 0; flip < 1000; flip++) {
+      const { network, outbox, collection } = random.pick(devices);
+      if (random.below(3) > 0) {
+        persisted.push(
+          collection.update(1, (draft) => void draft.total++).isPersisted.promise,
+        );
+      } else {
+        inserted.push(1000 + flip);
+        persisted.push(
+          collection.insert({ id: 1000 + flip, total: flip }).isPersisted.promise,
+        );
+      }
+      network.losesResponses = random.below(2) === 0;
+      network.isOnline = !network.isOnline;
+      if (network.isOnline) await outbox.flush();
+    }
+    for (const { network, outbox } of devices) {
+      Object.assign(network, { isOnline: true, losesResponses: false });
+      while (outbox.size > 0) await outbox.flush();
+    }
+    await Promise.all(persisted);
+    const rows = await api.sql("select id, total from api.orders where owner = 'a' order by id");
+    const [{ writes } = {}] = await api.sql("select count(*)::int as writes from private.writes");
+    deepStrictEqual(rows.map(({ id }) => id), inserted);
+    strictEqual(rows[0]!.total, 10 + 1002 - inserted.length);
+    strictEqual(writes, 1000);
+    for (const { collection } of devices) {
+      const seen = () => collection.toArray.map(({ id, total }) => ({ id, total }));
+      await eventually("the device sees all rows", () => {
+        const sorted = seen().toSorted((one, other) => one.id - other.id);
+        return JSON.stringify(sorted) === JSON.stringify(rows);
+      });
+      await collection.cleanup();
+    }
   },
 });
