@@ -31,6 +31,8 @@ const api = createHandler({
   }),
 });
 
+// Connects, and loads the schema: the first request need not wait for it.
+await api.ready();
 const server = Deno.serve({
   port: Number(Deno.env.get("PORT") ?? 3000),
   onListen: ({ port }) => console.log(`Listening on http://localhost:${port}`),

@@ -48,7 +48,7 @@ Deno.test("documentation has SQL that runs in the shop's database", async () => 
 /** Replaces the project's own modules, by path or by name, with their files. */
 function withLocalImports(text: string): string {
   const modules: Readonly<Record<string, string>> = denoConfig.exports;
-  return text.replace(/"(?:[./]*mod\.ts|@svc\/svc(\/\w+)?)"/, (_, name = "") => {
+  return text.replace(/"(?:[./]*mod\.ts|(?:@svc\/svc|svc-api)(\/\w+)?)"/, (_, name = "") => {
     return JSON.stringify(join(root, modules[`.${name}`] ?? `no module ${name}`));
   });
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { version } from "../../src/base/version.ts";
 import { makeElsewhere } from "../../tools/release/release.ts";
 import { listeningPorts } from "../support/server/debugger_attack.ts";
+import { codeBlocks } from "../support/docs/markdown.ts";
 import { engines } from "../support/database/engines.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { startCommand } from "../support/server/process.ts";
@@ -58,6 +59,22 @@ const asNode18 = "data:text/javascript,Object.defineProperty(process, 'versions'
 
 /** The part of the process tests that the package passes in every run; `test:node` runs the rest. */
 const sharedTests = ["shutdown", "statuses", "write_body"];
+
+/** The programs that run a module, with their arguments. */
+const runtimes: readonly (readonly [program: string, ...args: string[]])[] = [
+  ["node"],
+  [Deno.execPath(), "run", "-A"],
+  ["bun"],
+];
+
+/** Returns the block of the library's guide that has the flag. */
+function blockOfGuide(flag: string): string {
+  const path = "docs/how-to/use-as-a-library.md";
+  const text = Deno.readTextFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)));
+  const block = codeBlocks({ path, text }).find(({ flags }) => flags.includes(flag));
+  ok(block !== undefined, flag);
+  return block.text;
+}
 
 const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<void>>> = {
   "has no dependencies and runs nothing when it is installed": async ({ root }) => {
@@ -131,6 +148,33 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
     const ended = await run("node", ["--input-type=module", "-e", code], { cwd: folder });
     deepStrictEqual(ended, { code: 0, stdout: "function string\n", stderr: "" });
   },
+  "serves by the program of the guide, on each runtime that is installed": async ({ folder }) => {
+    const database = await engines.pg({ name: "serving", roles: ["web_anon"] });
+    const file = join(folder, "server.mjs");
+    await Deno.writeTextFile(file, blockOfGuide("server"));
+    for (const [runtime, ...args] of runtimes) {
+      const ports = { PORT: String(freePort()), HOST: "127.0.0.1" };
+      const found = await run(runtime, ["--version"], { cwd: folder }).catch(() => null);
+      if (found === null) continue;
+      const env = { ...ports, DB_URI: database.uri };
+      await using process = startCommand([runtime, ...args, file], { env });
+      await process.stdout.waitFor(/Listening on/);
+      const response = await fetch(`http://127.0.0.1:${ports.PORT}/items?id=eq.1`);
+      deepStrictEqual([response.status, await response.json()], [200, [{ id: 1 }]], runtime);
+    }
+    await database.remove();
+  },
+  "is not needed by Deno, where links name a checkout": async ({ folder }) => {
+    const root = fileURLToPath(new URL("../../", import.meta.url));
+    const app = join(folder, "linked");
+    await Deno.mkdir(app);
+    const settings = blockOfGuide("links").replace("../svc", root);
+    await Deno.writeTextFile(join(app, "deno.json"), settings);
+    const code = 'import { createHandler } from "@svc/svc"; console.log(typeof createHandler);';
+    await Deno.writeTextFile(join(app, "app.ts"), code);
+    const ended = await run(Deno.execPath(), ["run", "-A", "--no-lock", "app.ts"], { cwd: app });
+    deepStrictEqual([ended.code, ended.stdout], [0, "function\n"], ended.stderr);
+  },
   "exports the admin server": async ({ folder }) => {
     const code = "import { createHandler } from 'svc-api';" +
       "import { createAdmin } from 'svc-api/admin';" +
@@ -201,7 +245,7 @@ Deno.test({
   ...onNode,
   name: "the npm package",
   fn: async (t) => {
-    await using installed = await installPackage();
+    await using installed = await installPackage("srvx@1.0.8");
     for (const [name, check] of Object.entries(cases)) await t.step(name, () => check(installed));
   },
 });

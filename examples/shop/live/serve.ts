@@ -33,6 +33,7 @@ const tokens: ReadonlyMap<string, string> = new Map([
   ["staff", await sign("shop_staff")],
 ]);
 
+await api.ready();
 const server = Deno.serve({
   port: Number(Deno.env.get("PORT") ?? 3000),
   hostname: "127.0.0.1",

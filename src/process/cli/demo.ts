@@ -69,9 +69,9 @@ export async function portFlags(
 /** Returns the text that shows the tokens and the requests to try. */
 export async function requestsText(
   { tokens, requests }: DemoExample,
-  { serverPort, adminServerPort, jwtSecret }: Pick<
+  { serverPort, adminServerPort, jwtSecret, serverPathPrefix }: Pick<
     Config,
-    "serverPort" | "adminServerPort" | "jwtSecret"
+    "serverPort" | "adminServerPort" | "jwtSecret" | "serverPathPrefix"
   >,
 ): Promise<string> {
   const signed = await Promise.all(
@@ -81,7 +81,7 @@ export async function requestsText(
       return { token, line: `  ${name}=${token}   # ${claims.role} ${claims.sub}` };
     }),
   );
-  const base = `http://localhost:${serverPort}`;
+  const base = `http://localhost:${serverPort}${serverPathPrefix ?? ""}`;
   const steps = requests.map((request) =>
     `${request.title}:\n\n${command(request, { base, token: signed[0]!.token })}`
   );

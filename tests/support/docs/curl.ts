@@ -32,7 +32,7 @@ function expand(text: string, variables: Readonly<Record<string, string>>): stri
   });
 }
 
-/** Reads a command. Throws if it uses an option that the documentation does not need. */
+/** Reads a command; `-N` has no effect on a request. Throws if it uses an option that the documentation does not need. */
 export function readCurl(
   command: string,
   variables: Readonly<Record<string, string>> = {},
@@ -49,7 +49,8 @@ export function readCurl(
     if (word === "-i" || word === "-I") {
       includesHead = true;
       if (word === "-I") method = "HEAD";
-    } else if (word === "-X") method = words[++at]!;
+    } else if (word === "-N") continue;
+    else if (word === "-X") method = words[++at]!;
     else if (word === "-d") body = words[++at]!;
     else if (word === "-H") {
       const [, name, value] = /^([^:]+):\s*(.*)$/.exec(words[++at]!)!;

@@ -39,6 +39,12 @@ export const examples = {
     page: "docs/how-to/version-an-api.md",
     options: { ...shop, dbSchemas: ["v2 < api"] },
   },
+  supabase: {
+    file: "examples/shop/shop.sql",
+    demo: "shop",
+    page: null,
+    options: { ...shop, serverPathPrefix: "/rest/v1", jwtApikeyHeader: true },
+  },
 } as const;
 
 export type ExampleName = keyof typeof examples;
@@ -91,7 +97,8 @@ function isRead({ request: { method, url } }: CurlRequest): boolean {
   return ["GET", "HEAD", "QUERY"].includes(method) || url.split("?")[0]!.endsWith("/$query");
 }
 
-async function tokensOf(example: ExampleName): Promise<Readonly<Record<string, string>>> {
+/** Returns the tokens that the demo of an example prints, by name. */
+export async function tokensOf(example: ExampleName): Promise<Readonly<Record<string, string>>> {
   const { tokens } = demos.get(examples[example].demo)!;
   return Object.fromEntries(
     await Promise.all(
