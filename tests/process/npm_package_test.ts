@@ -211,13 +211,19 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
     ok(/^## preact /m.test(await Deno.readTextFile(join(root, "THIRD_PARTY.md"))));
   },
   "is made of the same bytes in another folder, with a list of all packages in it": async (
-    { folder, release, checksums },
+    { folder, release, executables, checksums },
   ) => {
-    strictEqual(await makeElsewhere(join(folder, "copy")), checksums);
-    deepStrictEqual(checksums.trim().split("\n").map((line) => line.slice(66)), [
-      ...["LICENSE", "NOTES.md", "THIRD_PARTY.md", "mcp.js", "sbom.cdx.json"],
-      ...[`svc-api-${version}.tgz`, `svc-api-types-${version}.tgz`, "svc.js"],
-    ]);
+    strictEqual(await makeElsewhere(join(folder, "copy"), executables), checksums);
+    const compiled = Array.from(Deno.readDirSync(executables), ({ name }) => name);
+    const packages = ["amd64", "arm64"].map((name) => `svc_${version}_${name}.deb`);
+    deepStrictEqual(
+      checksums.trim().split("\n").map((line) => line.slice(66)),
+      [
+        ...["LICENSE", "NOTES.md", "THIRD_PARTY.md", "mcp.js", "sbom.cdx.json"],
+        ...[`svc-api-${version}.tgz`, `svc-api-types-${version}.tgz`, "svc.js"],
+        ...compiled.length === 0 ? [] : [...compiled, ...packages, "svc.rb"],
+      ].sort(),
+    );
     const { components } = JSON.parse(await Deno.readTextFile(join(release, "sbom.cdx.json")));
     const licences = await Deno.readTextFile(join(release, "THIRD_PARTY.md"));
     const titles = Array.from(licences.matchAll(/^## (\S+ [\d.]+)$/gm), ([, title]) => title!);

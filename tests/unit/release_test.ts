@@ -32,7 +32,7 @@ const workflows = new Map(
 
 /** Commands that are no tasks: those of Deno, and those that publish what a task made. */
 const otherCommands =
-  /^(?:deno fmt --check|deno lint|(?:npm publish|gh release create) .*dist\/release\/.*)$/;
+  /^(?:deno fmt --check|deno lint|deno publish --dry-run --allow-slow-types|(?:npm publish|gh release create) .*dist\/release\/.*)$/;
 
 for (const [name, { permissions, jobs }] of workflows) {
   Deno.test(`${name} runs tasks that exist, with few permissions and a time limit`, () => {
@@ -66,6 +66,30 @@ for (const [name, { permissions, jobs }] of workflows) {
 Deno.test("test.yml tests each version of PostgreSQL that has binaries", () => {
   const { postgres } = workflows.get("test.yml")!.jobs;
   deepStrictEqual(postgres?.strategy?.matrix.postgres?.map(String), Object.keys(packageVersions));
+});
+
+Deno.test("release.yml compiles before it releases, and names images by version and latest", () => {
+  const { files, container } = workflows.get("release.yml")!.jobs;
+  const runs = files!.steps.flatMap(({ run }) => run ?? []);
+  const [compiled, released] = [/release:executables/, /release --tag/]
+    .map((pattern) => runs.findIndex((run) => pattern.test(run)));
+  ok(compiled! >= 0 && compiled! < released!);
+  const tags = container!.steps.flatMap((step) => step.with?.["tags"] ?? []);
+  deepStrictEqual(tags, [
+    "type=semver,pattern={{version}}\ntype=semver,pattern={{major}}.{{minor}}\n",
+    "${{ steps.image.outputs.tags }}",
+  ]);
+});
+
+Deno.test("dependabot.yml has all folders with a lock file", async () => {
+  const text = await Deno.readTextFile(new URL("../dependabot.yml", folder));
+  const { updates } = load(text) as {
+    readonly updates: readonly { readonly "package-ecosystem": string; directories?: string[] }[];
+  };
+  const { directories = [] } = updates.find((each) => each["package-ecosystem"] === "deno")!;
+  for (const directory of directories) {
+    ok((await Deno.stat(new URL(`../..${directory}/deno.lock`, folder))).isFile);
+  }
 });
 
 Deno.test("releaseNotes() returns the section of a version", () => {

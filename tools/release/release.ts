@@ -7,12 +7,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { version } from "../../src/base/version.ts";
 import { buildNpmPackage, manifest } from "../build/npm.ts";
+import { debArchitectures, makeDeb } from "./deb.ts";
+import { executableName, executablesFolder, targets } from "./executables.ts";
 import { billOfMaterials, type LockFile } from "./sbom.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Creates the folder of a release again. Returns the text of its checksums. */
-export async function makeRelease(folder: string): Promise<string> {
+export async function makeRelease(
+  folder: string,
+  executables: string = executablesFolder,
+): Promise<string> {
   const work = await Deno.makeTempDir({ prefix: "svc_release_" });
   try {
     await Deno.remove(folder, { recursive: true }).catch(() => {});
@@ -27,10 +32,51 @@ export async function makeRelease(folder: string): Promise<string> {
     await Deno.writeTextFile(join(folder, "sbom.cdx.json"), await sbom(npm));
     const changelog = await Deno.readTextFile(join(root, "CHANGELOG.md"));
     await Deno.writeTextFile(join(folder, "NOTES.md"), releaseNotes(changelog, version));
+    await addExecutables(executables, folder);
     return await writeChecksums(folder);
   } finally {
     await Deno.remove(work, { recursive: true });
   }
+}
+
+/** Adds the executables, if they were compiled, their Debian packages, and the formula of Homebrew. */
+async function addExecutables(from: string, folder: string): Promise<void> {
+  const sums = new Map<string, string>();
+  for (const target of targets) {
+    const name = executableName(target);
+    const executable = join(from, name);
+    const bytes = await Deno.readFile(executable).catch(() => null);
+    if (bytes === null) continue;
+    await Deno.writeFile(join(folder, name), bytes, { mode: 0o755 });
+    sums.set(target, sha256(bytes));
+    const architecture = debArchitectures.get(target);
+    if (architecture === undefined) continue;
+    const seconds = await releaseSeconds();
+    const path = join(folder, `svc_${version}_${architecture}.deb`);
+    await makeDeb({ executable, architecture, version, seconds }, path);
+  }
+  if (sums.size === 0) return;
+  const template = await Deno.readTextFile(new URL("svc.rb", import.meta.url));
+  const repository = Deno.env.get("GITHUB_REPOSITORY") ?? "svc/svc";
+  const url = `https://github.com/${repository}/releases/download/v${version}`;
+  const formula = fillTemplate(
+    template,
+    new Map([...sums, ...Object.entries({ repository, url, version })]),
+  );
+  await Deno.writeTextFile(join(folder, "svc.rb"), formula);
+}
+
+/** Replaces the words in double braces. Throws an `Error` for one without a value. */
+function fillTemplate(template: string, values: ReadonlyMap<string, string>): string {
+  return template.replace(/\{\{([\w-]+)\}\}/g, (_, name) => {
+    const value = values.get(name);
+    if (value === undefined) throw new Error(`the formula needs ${name}, which was not compiled`);
+    return value;
+  });
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** npm sorts the files of an archive, and gives all of them one time and owner. */
@@ -81,8 +127,7 @@ export function releaseNotes(changelog: string, version: string): string {
 async function writeChecksums(folder: string): Promise<string> {
   const names = Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
   const lines = names.map((name) => {
-    const hash = createHash("sha256").update(Deno.readFileSync(join(folder, name)));
-    return `${hash.digest("hex")}  ${name}\n`;
+    return `${sha256(Deno.readFileSync(join(folder, name)))}  ${name}\n`;
   });
   await Deno.writeTextFile(join(folder, "SHA256SUMS"), lines.join(""));
   return lines.join("");
@@ -100,11 +145,17 @@ async function run(
 }
 
 /** Makes the release of a copy of the sources in a folder. Returns the text of its checksums. */
-export async function makeElsewhere(folder: string): Promise<string> {
+export async function makeElsewhere(
+  folder: string,
+  executables: string = executablesFolder,
+): Promise<string> {
   for (const path of (await run("git", ["ls-files"])).split("\n")) {
     await cp(join(root, path), join(folder, path));
   }
-  const env = { SOURCE_DATE_EPOCH: String(await releaseSeconds()) };
+  const env = {
+    SOURCE_DATE_EPOCH: String(await releaseSeconds()),
+    SVC_EXECUTABLES: executables,
+  };
   const task = ["task", "--quiet", "--cwd", folder, "release"];
   return `${await run(Deno.execPath(), task, env)}\n`;
 }

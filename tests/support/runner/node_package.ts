@@ -1,7 +1,9 @@
 /** The npm package, built from the sources and installed in an empty folder. @module */
 import { join } from "node:path";
 import { version } from "../../../src/base/version.ts";
+import { executableName, targets } from "../../../tools/release/executables.ts";
 import { makeRelease } from "../../../tools/release/release.ts";
+import { findProgram } from "../server/find_program.ts";
 
 /** An installed package. Disposing of it removes its folder. */
 export interface InstalledPackage extends AsyncDisposable {
@@ -11,6 +13,8 @@ export interface InstalledPackage extends AsyncDisposable {
   readonly root: string;
   /** The folder of the release. */
   readonly release: string;
+  /** The folder with stand-ins of the executables; empty where `dpkg-deb` is not installed. */
+  readonly executables: string;
   /** The text of the release's checksums. */
   readonly checksums: string;
   /** Path of the archive. */
@@ -31,12 +35,26 @@ export async function installPackage(...others: readonly string[]): Promise<Inst
   const dispose = () => Deno.remove(folder, { recursive: true });
   try {
     const release = join(folder, "release");
-    const checksums = await makeRelease(release);
+    const executables = join(folder, "executables");
+    await Deno.mkdir(executables);
+    for (const target of findProgram("dpkg-deb") === null ? [] : targets) {
+      await Deno.writeTextFile(join(executables, executableName(target)), `${target}\n`);
+    }
+    const checksums = await makeRelease(release, executables);
     const archive = join(release, `svc-api-${version}.tgz`);
     await npm(["install", "--no-audit", "--no-fund", archive, ...others], folder);
     const root = join(folder, "node_modules", "svc-api");
     const bin = join(root, "bin", "svc.mjs");
-    return { folder, root, bin, release, checksums, archive, [Symbol.asyncDispose]: dispose };
+    return {
+      folder,
+      root,
+      bin,
+      release,
+      executables,
+      checksums,
+      archive,
+      [Symbol.asyncDispose]: dispose,
+    };
   } catch (error) {
     await dispose();
     throw error;
