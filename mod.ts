@@ -40,6 +40,8 @@ import { liveWing } from "./src/wings/live/live_host.ts";
 import { liveOptions } from "./src/wings/live/live_options.ts";
 import { mcpOptions } from "./src/wings/mcp/mcp_options.ts";
 import { type ExtensibleHandler, mcpExtension } from "./src/wings/mcp/mcp_port.ts";
+import { openOperations } from "./src/wings/operations/guard.ts";
+import { operationOptions } from "./src/wings/operations/operation_options.ts";
 import type { FinishedRequest, Observation } from "./src/base/observe/observation.ts";
 import type { ReportedError } from "./src/base/observe/diagnostic_row.ts";
 import type { SchemaCacheCounts } from "./src/base/observe/diagnostics.ts";
@@ -72,7 +74,10 @@ export type {
 };
 export { version };
 
-const wingOptions = { ...liveOptions, ...mcpOptions };
+const wingOptions = { ...liveOptions, ...mcpOptions, ...operationOptions };
+
+/** The wing without its commands, which need files. */
+const operationsWing = { name: "operations", openGuard: openOperations };
 
 /** Options of a handler: those of the configuration in camel case, and its dependencies. */
 export interface HandlerOptions extends HandlerConfig {
@@ -187,7 +192,7 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
     now,
     observe,
     fetch: fetchKeys,
-    wings: [mcpWing(() => load()), liveWing],
+    wings: [mcpWing(() => load()), liveWing, operationsWing],
     tenant: tenant === null ? null : { name: tenant, claimOf: null },
   });
   const extension: ExtensibleHandler = {
@@ -268,7 +273,7 @@ function environmentSource(): ConfigSource {
 
 function environmentDependencies(): HandlerDependencies {
   const connections = usualConnections(environment()["SVC_DB_URI"] ?? "");
-  return { connections, wings: [mcpWing(), liveWing] };
+  return { connections, wings: [mcpWing(), liveWing, operationsWing] };
 }
 
 /** Returns the default of `connections`. Cloudflare Workers close sockets with their request. */

@@ -104,6 +104,8 @@ export interface ServeEvents {
   readonly onListening?: (config: Config) => void;
   /** Sends browsers from `/` to the console. Default: only in quick mode. */
   readonly opensConsole?: boolean;
+  /** Precede the wings of the program. Default: none. */
+  readonly wings?: readonly PathOpener[];
   /** Answers the requests of the API's port, with the handler at hand. Default: the handler answers. */
   readonly front?: (handle: HandleApi) => ApiFront;
 }

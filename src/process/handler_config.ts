@@ -2,6 +2,7 @@
 import type { Config, OptionValues } from "../state/config/options.ts";
 import type { liveOptions } from "../wings/live/live_options.ts";
 import type { mcpOptions } from "../wings/mcp/mcp_options.ts";
+import type { operationOptions } from "../wings/operations/operation_options.ts";
 
 /** Options that only the process of svc uses. */
 type ProcessOption =
@@ -13,6 +14,11 @@ type ProcessOption =
 /** Fields that the options of a handler lack, or that it describes itself. */
 type DescribedOption = "dbSchemas" | "dbUri" | "dialect" | "jwtSecret" | "wingOptions";
 
+/** A program passes the text of the operations. */
+interface OperationValues extends Omit<OptionValues<typeof operationOptions>, "operations"> {
+  readonly operations: string | null;
+}
+
 /**
  * Options of the configuration, named by their keys in camel case. The page *Options* of the documentation
  * describes each with its default; the npm package has this as an interface with comments.
@@ -21,4 +27,5 @@ export type HandlerConfig = Partial<
   & Omit<Config, ProcessOption | DescribedOption>
   & OptionValues<typeof mcpOptions>
   & OptionValues<typeof liveOptions>
+  & OperationValues
 >;

@@ -4,6 +4,7 @@ import type { AppState } from "../state/app_state/app_state.ts";
 import { auditWing } from "../wings/audit/audit.ts";
 import { liveWing } from "../wings/live/live_host.ts";
 import { mcpWing } from "../wings/mcp/mcp_host.ts";
+import { operationsWing } from "../wings/operations/operations.ts";
 import { tenantOptions } from "../wings/tenants/tenant_options.ts";
 import { shadowCommand } from "../wings/shadow/command.ts";
 
@@ -12,6 +13,7 @@ export const wings: readonly Wing[] = [
   auditWing,
   mcpWing(),
   liveWing,
+  operationsWing,
   { name: "shadow", commands: [shadowCommand] },
   { name: "tenants", options: tenantOptions },
 ];

@@ -4,13 +4,14 @@ import { parseArgs } from "node:util";
 import { bodyTargets } from "./bodies.ts";
 import { cursorTargets } from "./cursors.ts";
 import type { FuzzTarget } from "./fuzz_target.ts";
+import { operationTargets } from "./operations.ts";
 import { tokenTargets } from "./tokens.ts";
 import { urlTargets } from "./url.ts";
 import { wireTargets } from "./wire.ts";
 
 export const targets: readonly FuzzTarget[] = [
   ...[...urlTargets, ...tokenTargets, ...wireTargets],
-  ...[...bodyTargets, ...cursorTargets],
+  ...[...bodyTargets, ...cursorTargets, ...operationTargets],
 ];
 
 /** Returns a seed without a sign, which a command line would read as an option. */

@@ -19,6 +19,7 @@ const adapters: readonly string[] = [
   "src/wings/audit/policy_test/read_cases.ts",
   "src/wings/console/server/console_files.ts",
   "src/wings/console/server/recorder.ts",
+  "src/wings/operations/record_command.ts",
   "src/wings/shadow/command.ts",
   "src/wings/tenants/tenants.ts",
 ];

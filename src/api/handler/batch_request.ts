@@ -65,7 +65,7 @@ export async function respondToBatch(exchange: Exchange): Promise<Reply> {
 }
 
 /**
- * Charges and plans each operation. If a limit refuses one, the operations before it are not charged, so that a
+ * Charges and plans each operation. If a limit or the guard refuses one, the operations before it are not charged, so that a
  * repeated batch can succeed.
  */
 async function planOperations(
@@ -96,7 +96,10 @@ async function planOperations(
         referenceChecks,
       });
     } catch (error) {
-      if (isError(error, errors.rateLimited)) admissions.forEach((admission) => admission.refund());
+      const hasNoEffect = [errors.rateLimited, errors.unknownOperation].some((each) =>
+        isError(error, each)
+      );
+      if (hasNoEffect) admissions.forEach((admission) => admission.refund());
       throw new OperationError(error, factsOf(operation));
     }
   }

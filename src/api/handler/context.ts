@@ -9,6 +9,7 @@ import { earlyAnswers } from "./early_answers.ts";
 import type { Context, PathHost, RequestCounters } from "./exchange.ts";
 import { RequestsInFlight } from "./in_flight.ts";
 import { headerSteps, replySteps } from "./reply_steps.ts";
+import type { OpenGuard } from "./exchange.ts";
 import { RouteNames } from "./route_names.ts";
 import { BodySpool } from "../../base/lib/body_spool.ts";
 import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";
@@ -16,6 +17,8 @@ import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";
 interface ContextOptions {
   readonly loading: AppStateOptions["loading"];
   readonly pathHosts: readonly PathHost[];
+  /** Default: all requests pass. */
+  readonly openGuard?: OpenGuard;
 }
 
 export function cachedContext(
@@ -34,6 +37,7 @@ export function cachedContext(
       current: () => current(appState.snapshot),
       planCache,
       columnPrivileges,
+      guard: options.openGuard?.(snapshot) ?? null,
       routes: new RouteNames(snapshot.cache, snapshot.config),
       anonymous: anonymousIdentity(snapshot.config),
       replySteps: replySteps({ ...common, snapshot }),
@@ -104,6 +108,7 @@ function countersOf({ metricRegistry }: HandlerState): RequestCounters {
       "idempotent_replays_total",
       "Requests with an Idempotency-Key that got the answer of an earlier one",
     ),
+    operations: counter("operations_total", "Requests by the line of operations", ["operation"]),
     batchOperations: counter("batch_operations_total", "Operations of batches"),
     failedPreconditions: counter(
       "precondition_failed_total",

@@ -15,6 +15,8 @@ import { systemClock } from "../../base/lib/clock.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { SpoolFile } from "../../base/lib/spool_file.ts";
 import type { PlanCache } from "./plan_cache/plan_cache.ts";
+import type { QueryShape } from "./plan_cache/query_shape.ts";
+import type { Payload } from "../request/body/body_decoder.ts";
 import type { Admission } from "../../state/rate_limits/rate_limiter.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
@@ -75,6 +77,8 @@ export interface Context {
   readonly anonymous: Identity | null;
   /** Answer the requests to some paths instead of the stages. */
   readonly pathHosts: readonly PathHost[];
+  /** Decides which requests are planned; null for all. */
+  readonly guard: RequestGuard | null;
   /** Returns the context of the service's present snapshot. */
   readonly current: () => Context;
   /** Answer requests instead of the stages, in order. */
@@ -87,7 +91,10 @@ export interface Context {
 
 /** Counts events of requests. */
 export type RequestCounters = Readonly<
-  Record<"batchOperations" | "failedPreconditions" | "rateLimited" | "replays", Counter>
+  Record<
+    "batchOperations" | "failedPreconditions" | "operations" | "rateLimited" | "replays",
+    Counter
+  >
 >;
 
 /** Answers the requests to some paths instead of the stages. */
@@ -102,6 +109,32 @@ export interface PathHost {
    * origins. */
   allowedOrigins?(path: string): readonly string[] | null | "none";
 }
+
+/** A request to plan: an exchange, or an operation of its batch. */
+export interface GuardedRequest {
+  /** As it is parsed: a query request is a GET. */
+  readonly pieces: RawRequest;
+  /** Null if its plan cannot be shared. */
+  readonly shape: QueryShape | null;
+  /** Null before the body has arrived, and without a body. */
+  readonly payload: Payload | null;
+  /** Whether it is an operation of a batch. */
+  readonly isPart: boolean;
+}
+
+/** Decides about the requests of a snapshot. */
+export interface RequestGuard {
+  /**
+   * Checks a request: its head, and once more when its body has arrived. Returns whether the second check needs
+   * the whole body. Throws the error of a request that it refuses.
+   */
+  check(exchange: Exchange, request: GuardedRequest): "text" | "keys";
+  /** Called after each request that did not fail. */
+  succeeded?(exchange: Exchange): void;
+}
+
+/** Makes the guard of a snapshot; null to let all requests pass. */
+export type OpenGuard = (snapshot: Snapshot) => RequestGuard | null;
 
 /** Answers a request, or returns null for the next one to do so. */
 export type EarlyAnswer = (exchange: Exchange) => Reply | Promise<Reply> | null;
@@ -166,6 +199,8 @@ export class Exchange implements Caller {
   plan: DataPlan | null = null;
   /** Name of the route for logs and metrics; null for the route of the path. */
   route: string | null = null;
+  /** Name of the operation that a guard found; null without one, and for batches. */
+  operation: string | null = null;
   /** Epoch milliseconds. */
   readonly time: number;
   readonly #startedAt: number;

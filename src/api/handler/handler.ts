@@ -11,6 +11,7 @@ import { type Exchange, type PathHost, pathHostOf, type RequestInfo } from "./ex
 import { toResponse } from "./headers.ts";
 import { answer } from "./pipeline.ts";
 import { receive } from "./receive.ts";
+import type { OpenGuard } from "./exchange.ts";
 import { spooled, spooledIfShared } from "./unread.ts";
 import { recordRequest, reportOutcome, reportRequest } from "./report.ts";
 
@@ -26,6 +27,8 @@ export interface PathOpener {
     appState: HandlerState,
     loading: AppStateOptions["loading"],
   ) => PathHost | null;
+  /** Makes what decides about the requests of a snapshot. */
+  readonly openGuard?: OpenGuard;
 }
 
 /** Makes the function that handles requests with a service. It never rejects. Wings answer some paths. */
@@ -35,7 +38,7 @@ export function serviceHandler(
   wings: readonly PathOpener[] = [],
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
   const pathHosts = wings.flatMap(({ openPaths }) => openPaths?.(appState, loading) ?? []);
-  const contextOf = cachedContext(appState, { loading, pathHosts });
+  const contextOf = cachedContext(appState, { loading, pathHosts, openGuard: openGuardOf(wings) });
   const { requestMetrics: metrics } = appState;
   return async function handle(request, info = noInfo) {
     metrics?.begin();
@@ -55,6 +58,18 @@ export function serviceHandler(
 }
 
 const noInfo: RequestInfo = {};
+
+/** Returns the function that asks each wing for its guard, and takes the first one. */
+export function openGuardOf(wings: readonly PathOpener[]): OpenGuard {
+  const opening = wings.flatMap(({ openGuard }) => openGuard ?? []);
+  return (snapshot) => {
+    for (const openGuard of opening) {
+      const guard = openGuard(snapshot);
+      if (guard !== null) return guard;
+    }
+    return null;
+  };
+}
 
 function answerEarly(exchange: Exchange): Reply | Promise<Reply> | null {
   for (const answerOf of exchange.context.earlyAnswers) {

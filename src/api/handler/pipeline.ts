@@ -28,11 +28,15 @@ export async function answer(exchange: Exchange): Promise<Reply> {
     if (admitted !== null) await admitted;
     reply = await respond(exchange);
     exchange.stopwatch.lap("response");
+    if (reply.status < 400) exchange.context.guard?.succeeded?.(exchange);
   } catch (thrown) {
     reply = failureReply(exchange, thrown);
   } finally {
     exchange.deadline?.clear();
     for (const file of exchange.files) file.close();
+  }
+  if (exchange.operation !== null) {
+    exchange.context.counters.operations.increment(exchange.operation);
   }
   if (exchange.hasEntered) leaveAfter(reply, exchange);
   return reply;

@@ -118,12 +118,28 @@ function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
   const { pieces, part, exchange: { context: { planCache, snapshot: { config } } } } = input;
   const hasReferences = part !== null && part.references !== null;
   const shape = hasReferences ? null : readQueryShape(pieces, config);
+  const needs = checkGuard(input, shape, null);
   const reader = shape === null ? undefined : planCache.bodyReader(shape);
-  if (shape === null || reader === undefined) return planUncached(input, shape, null);
+  if (shape === null || reader === undefined) return planUncached(input, shape, null, needs);
   if (reader === null) return planLooked(input, shape, null);
   // The plan of the shape depends on the body's keys.
-  return receiveBody(input, reader, { checks: noChecks, isDivisible: divisibility(input, reader) })
-    .then((received) => planLooked(input, shape, received));
+  const isDivisible = needs === "text" ? () => false : divisibility(input, reader);
+  return receiveBody(input, reader, { checks: noChecks, isDivisible })
+    .then((received) => {
+      checkGuard(input, shape, received);
+      return planLooked(input, shape, received);
+    });
+}
+
+/** Has the guard check a request. Returns what it needs of the body. */
+function checkGuard(
+  { exchange, pieces, part }: PlanningInput,
+  shape: QueryShape | null,
+  payload: Payload | null,
+): "text" | "keys" {
+  const { guard } = exchange.context;
+  if (guard === null) return "keys";
+  return guard.check(exchange, { pieces, shape, payload, isPart: part !== null });
 }
 
 const noChecks: LongBodyChecks = {};
@@ -157,6 +173,7 @@ async function planUncached(
   input: PlanningInput,
   shape: QueryShape | null,
   received: Payload | null,
+  needs: "text" | "keys" = "keys",
 ): Promise<RequestPlan> {
   const { pieces, part, cache, exchange } = input;
   const { stopwatch, context: { planCache, snapshot: { config } } } = exchange;
@@ -165,7 +182,10 @@ async function planUncached(
   const body = reader === null
     ? null
     : new BodyPlan({ request: head, format: reader.format, cache, config });
-  const payload = received ?? (body === null ? null : await receiveChecked(input, reader!, body));
+  const isWhole = needs === "text";
+  const payload = received ??
+    (body === null ? null : await receiveChecked(input, reader!, { body, isWhole }));
+  if (received === null && payload !== null) checkGuard(input, shape, payload);
   const sent = payload === null ? head : { ...head, payload };
   const parsed = part?.references?.bind(sent) ?? sent;
   if (part === null) stopwatch.lap("parse");
@@ -210,13 +230,13 @@ function selectableColumns(
 function receiveChecked(
   input: PlanningInput,
   reader: PayloadReader,
-  body: BodyPlan,
+  { body, isWhole }: { readonly body: BodyPlan; readonly isWhole: boolean },
 ): Promise<Payload> {
   return receiveBody(input, reader, {
     checks: {
       head: () => void body.planHead(),
       keys: (payload) => void body.planKeys(payload),
     },
-    isDivisible: (payload) => body.isDivisible(payload),
+    isDivisible: (payload) => !isWhole && body.isDivisible(payload),
   });
 }

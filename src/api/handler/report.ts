@@ -183,6 +183,7 @@ const finishedFields: {
   spanId: (exchange) => spanContextOf(exchange)?.spanId ?? null,
   code: ({ failure, context: { dialect } }) =>
     failure === null ? null : errorFacts(failure.error, dialect).code,
+  operation: ({ operation }) => operation,
   tenant: ({ context: { snapshot } }) => snapshot.auth.tenant?.name ?? null,
 };
 

@@ -71,6 +71,11 @@ export const guardErrors = {
     details: `The body is not complete data of the coding ${coding}`,
   })).when("a compressed body is corrupt or truncated"),
 
+  unknownOperation: defineError("190", 403, (advice: string, isShown: boolean) => ({
+    message: "The request is not an operation of its role",
+    details: isShown ? advice : null,
+    advice,
+  })).when("`operations` does not permit the request to the role"),
   foreignSite: defineError("191", 403, (header: "Host" | "Origin") =>
     header === "Host"
       ? {

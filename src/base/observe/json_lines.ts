@@ -43,6 +43,7 @@ function accessLine(request: FinishedRequest): string {
     member("trace_id", request.traceId) +
     member("span_id", request.spanId) +
     member("code", request.code) +
+    member("operation", request.operation ?? null) +
     member("tenant", request.tenant ?? null) + "}";
 }
 

@@ -39,6 +39,8 @@ export interface FinishedRequest {
   readonly spanId: string | null;
   /** Code of the error that the client received: `SVC116`, `42501`. */
   readonly code: string | null;
+  /** Name of the operation that `operations` permits. Default: null, without the option. */
+  readonly operation?: string | null;
   /** Name of the tenant. Default: null, without tenants. */
   readonly tenant?: string | null;
   /** Name of the API key. Default: null, for a request without a key. */

@@ -165,6 +165,7 @@ async function serveConfig(
       quick,
       opensConsole: events.opensConsole ?? quick !== null,
       front: events.front,
+      wings: events.wings,
     });
   } finally {
     stopWatching();

@@ -51,6 +51,8 @@ export interface ServeDependencies {
   readonly opensConsole?: boolean;
   /** Answers the requests of the API's port. Default: the handler does. */
   readonly front?: ServeEvents["front"];
+  /** Wings in front of the wings of the program. Default: none. */
+  readonly wings?: ServeEvents["wings"];
 }
 
 /**
@@ -91,7 +93,7 @@ async function serveUntilStopped(
   const isTimed = () => recorder?.isWatched ?? false;
   const options = { ...log, observe, onFatal, database, quick, team, isTimed };
   const appState = created = await startAppState(reader, options);
-  const handleApi = serviceHandler(appState, "shared", wings);
+  const handleApi = serviceHandler(appState, "shared", [...shown.wings ?? [], ...wings]);
   const front = shown.front?.(handleApi) ?? null;
   const audited = { program: call.program, isLoginRole: quick?.choice.isLoginRole ?? false };
   let api: ServingApi | null = null;

@@ -62,6 +62,8 @@ interface Charge {
 export class Admission {
   readonly #request: LimitedRequest;
   #charges: readonly Charge[] = [];
+  /** Number of the charges that need no token. */
+  #clientCharges = 0;
   #refusal: Charge | null = null;
 
   constructor(request: LimitedRequest) {
@@ -73,6 +75,7 @@ export class Admission {
     const { beforeToken } = this.#request.limits;
     if (beforeToken.length === 0) return;
     this.#charge(beforeToken, ({ definition: { by } }) => by.kind === "all" ? "" : this.#clientKey);
+    this.#clientCharges = this.#charges.length;
   }
 
   /** Charges the other policies. Throws `136` if one refuses, and charges none then. */
@@ -87,10 +90,19 @@ export class Admission {
 
   /** Takes the charges back, of an operation that has no effect because another one is refused. */
   refund(): void {
-    if (this.#charges.length === 0) return;
+    this.#refundFrom(0);
+  }
+
+  /** Takes the charges back that needed a token. */
+  refundIdentity(): void {
+    this.#refundFrom(this.#clientCharges);
+  }
+
+  #refundFrom(start: number): void {
+    if (this.#charges.length <= start) return;
     const { table } = this.#request.limits;
-    for (const { key, policy } of this.#charges) refund(table, key, policy.rate);
-    this.#charges = [];
+    for (const { key, policy } of this.#charges.slice(start)) refund(table, key, policy.rate);
+    this.#charges = this.#charges.slice(0, start);
   }
 
   /** Returns the `RateLimit` fields of the tightest policy that matched; empty if no policy did. */

@@ -20,6 +20,7 @@ import type { Context, PathHost } from "../../api/handler/exchange.ts";
 import { answer, failureReply } from "../../api/handler/pipeline.ts";
 import { receive } from "../../api/handler/receive.ts";
 import { reportOutcome } from "../../api/handler/report.ts";
+import type { RequestGuard } from "../../api/handler/exchange.ts";
 import type { GroupsOptions } from "./group.ts";
 import { type LiveConfig, liveOptions } from "./live_options.ts";
 
@@ -120,7 +121,8 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
     const headers = { accept: "application/x-ndjson", ...profile && { "accept-profile": profile } };
     const request = new Request(`http://localhost${path}?${query}`, { headers, signal });
     // Without bookmarks the primary executes them.
-    const own = { ...contextOf(context()), bookmarkHeader: null };
+    const { guard, ...inner } = contextOf(context());
+    const own = { ...inner, bookmarkHeader: null, guard: guard && guardOfReads(guard) };
     const exchange = receive(request, { identity, isUnlogged: true, path }, own);
     const { cache, config } = own.snapshot;
     const startedAt = performance.now();
@@ -142,6 +144,21 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
     const error = exchange.failure?.error ?? errors.invalidLiveQuery("It does not read a relation");
     void appState.reloadIfStale(error);
     return error;
+  };
+}
+
+/** Checks the GET of a client, which does not accept lines. */
+function guardOfReads(guard: RequestGuard): RequestGuard {
+  return {
+    succeeded: (exchange) => guard.succeeded?.(exchange),
+    check(exchange, request) {
+      const { accept: _, ...headers } = request.pieces.headers;
+      return guard.check(exchange, {
+        ...request,
+        pieces: { ...request.pieces, headers },
+        shape: null,
+      });
+    },
   };
 }
 

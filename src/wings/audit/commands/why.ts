@@ -1,6 +1,6 @@
 /** `svc why`: explains why a request is refused, or its answer empty. Writes are not executed. @module */
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
-import { withCaseState } from "../policy_test/case_handler.ts";
+import { guardOfCases, withCaseState } from "../policy_test/case_handler.ts";
 import { type CaseRequest, parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
@@ -58,7 +58,11 @@ async function why(
           ? callerOf(flags, config)
           : found!.caller && callerIdentity(found!.caller, config);
         const sent = { ...request, headers: [...headers, ...own] };
-        const lines = await explainRequest({ ...parts, hiddenRows: "all" }, sent, identity);
+        const lines = await explainRequest(
+          { ...parts, hiddenRows: "all", openGuard: guardOfCases(setup.wings) },
+          sent,
+          identity,
+        );
         print(lines.map((each) => `${each}\n`).join(""));
         return 0;
       }),

@@ -6,7 +6,10 @@ import type { ConfigSource } from "../../../state/config/source.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
 import type { SavepointDatabase } from "../../../database/connection/savepoint_database.ts";
 import type { TransportSetup } from "../../../api/command.ts";
-import { serviceHandler } from "../../../api/handler/handler.ts";
+import { openGuardOf, serviceHandler } from "../../../api/handler/handler.ts";
+import { errors } from "../../../base/errors/catalogue.ts";
+import { isError } from "../../../base/errors/service_error.ts";
+import type { OpenGuard } from "../../../api/handler/exchange.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import { AppState } from "../../../state/app_state/app_state.ts";
 import type { CaseCaller, CaseFile, CaseRequest, CaseResult, PolicyCase } from "./case_file.ts";
@@ -16,6 +19,8 @@ import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.t
 /** Dependencies of a run other than its fixtures. */
 export interface RunSetup extends TransportSetup {
   readonly readInclude: ReadInclude;
+  /** Called with the operation of each case that has one. */
+  readonly onOperation?: OnOperation;
 }
 
 /** A service whose database has the fixtures. */
@@ -69,8 +74,9 @@ export async function caseRunner(
 }
 
 /** Returns the function that sends the request of a caller to the handler. */
-export function requestSender({ appState }: CaseState, { wings }: RunSetup) {
-  const handle = serviceHandler(appState, "shared", wings);
+export function requestSender({ appState }: CaseState, { wings, onOperation }: RunSetup) {
+  const guard = { openGuard: observingGuard(wings, onOperation ?? (() => {})) };
+  const handle = serviceHandler(appState, "shared", [guard, ...wings]);
   const { config } = appState.snapshot;
   return async (caller: CaseCaller | null, request: CaseRequest): Promise<Response> => {
     const identity = caller && callerIdentity(caller, config);
@@ -113,14 +119,56 @@ export function testConfig(config: Config): Config {
   return { ...config, ...unused, dbTxEnd: "rollback" };
 }
 
+/** Returns the guard of wings. It does not see the preference that {@linkcode requestOf} adds. */
+export function guardOfCases(wings: RunSetup["wings"]): OpenGuard {
+  const openGuard = openGuardOf(wings);
+  return (snapshot) => {
+    const guard = openGuard(snapshot);
+    return guard && {
+      check(exchange, request) {
+        const { pieces, pieces: { method, path, headers: { prefer = "", ...others } } } = request;
+        const own = countsRows(method, path) ? prefer.replace(/(?:^|, )count=exact$/, "") : prefer;
+        const headers = own === "" ? others : { ...others, prefer: own };
+        return guard.check(exchange, { ...request, pieces: { ...pieces, headers }, shape: null });
+      },
+    };
+  };
+}
+
+/** Receives the operation of a case, and the role of its caller. */
+export type OnOperation = (operation: string, role: string) => void;
+
+/** Finds the operations of cases, and refuses none: cases test the policies. */
+function observingGuard(wings: RunSetup["wings"], onOperation: OnOperation): OpenGuard {
+  const openGuard = guardOfCases(wings);
+  return (snapshot) => {
+    const guard = openGuard(snapshot);
+    return guard && {
+      check(exchange, request) {
+        try {
+          guard.check(exchange, request);
+          if (exchange.operation !== null) onOperation(exchange.operation, exchange.role ?? "");
+        } catch (error) {
+          if (!isError(error, errors.unknownOperation)) throw error;
+        }
+        return "text";
+      },
+    };
+  };
+}
+
+/** Whether a request writes to a relation, so that its rows are counted. */
+function countsRows(method: string, target: string): boolean {
+  return ["POST", "PATCH", "PUT", "DELETE"].includes(method) && !/^\/(?:rpc\/|$|\?)/.test(target);
+}
+
 /** Builds the request. Writes to relations count their rows. */
 export function requestOf({ method, target, headers: fields, body }: CaseRequest): Request {
   const headers = new Headers(fields.map(([name, value]): [string, string] => [name, value]));
   if (body !== null && !headers.has("Content-Type")) {
     headers.set("Content-Type", "application/json");
   }
-  const isWrite = ["POST", "PATCH", "PUT", "DELETE"].includes(method);
-  if (isWrite && !/^\/(?:rpc\/|$|\?)/.test(target)) headers.append("Prefer", "count=exact");
+  if (countsRows(method, target)) headers.append("Prefer", "count=exact");
   return new Request(`http://localhost${target}`, { method, headers, body });
 }
 

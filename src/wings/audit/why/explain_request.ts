@@ -7,6 +7,7 @@ import { cachedContext } from "../../../api/handler/context.ts";
 import { toResponse } from "../../../api/handler/headers.ts";
 import { answer } from "../../../api/handler/pipeline.ts";
 import { planRequest } from "../../../api/handler/plan_request.ts";
+import type { OpenGuard } from "../../../api/handler/exchange.ts";
 import { receive } from "../../../api/handler/receive.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import type { CaseRequest } from "../policy_test/case_file.ts";
@@ -22,8 +23,10 @@ import { answerLines, type Outcome, relationLines, rowLines } from "./wording.ts
 
 /** Sends a request without an effect. Returns the lines of its explanation, SQL indented by four spaces. */
 export async function explainRequest(
-  { appState, database, hiddenRows }: {
+  { appState, database, hiddenRows, openGuard = () => null }: {
     readonly appState: HandlerState;
+    /** Decides about the request. Default: it passes. */
+    readonly openGuard?: OpenGuard;
     readonly database: Database;
     /** `none` reads no row as an owner, so that an explanation shows what the API shows. */
     readonly hiddenRows: "all" | "none";
@@ -35,7 +38,7 @@ export async function explainRequest(
   const { snapshot } = appState;
   const config = testConfig(snapshot.config);
   const context = {
-    ...cachedContext(appState, { loading: "shared", pathHosts: [] })(snapshot),
+    ...cachedContext(appState, { loading: "shared", pathHosts: [], openGuard })(snapshot),
     snapshot: { ...snapshot, config, rateLimits: null },
     database: dry.database,
   };

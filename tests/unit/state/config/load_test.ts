@@ -37,7 +37,7 @@ Deno.test("loadConfig takes the defaults", () => {
       dbRootSpec dbStatementTimeout idempotencyTable jwtAud jwtCookieName
       jwtCookieOrigins jwtIssuer jwtIssuers jwtJwksUrl jwtRevocations jwtSecret livePath mcpAllowedOrigins
       mcpAuthorizationServers mcpFunctions mcpPath mcpResource mcpRoles mcpWrite
-      openapiServerProxyUri serverCorsAllowedOrigins serverHealthPath serverPathPrefix
+      openapiServerProxyUri operations operationsRoles serverCorsAllowedOrigins serverHealthPath serverPathPrefix
       serverRequestIdHeader serverResponseHeaders dbAnonStatementTimeout dbMaxCost rateLimits
       serverCompression serverTraceHeader serverTrustedProxies serverUnixSocket tenantClaim
       tenantHostPattern tenants

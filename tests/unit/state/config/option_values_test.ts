@@ -297,6 +297,8 @@ function each(cases: Cases): (keys: TemplateStringsArray) => Record<string, Case
 const keysText = "expected a JSON list of keys such as " +
   `[{"name":"web","sha256":"…","role":"web_anon"}], or "@" and the path of a file with it`;
 
+const operations = '# Known.\na  anon, "a role"  GET  /x?a=eq.*&limit=..5\n';
+
 const cases: Readonly<Record<string, Cases>> = {
   "api-keys": {
     accepted: [[`[{"name":"web","sha256":"${"ab".repeat(32)}","role":"anon"}]`, [
@@ -730,6 +732,19 @@ const cases: Readonly<Record<string, Cases>> = {
     "info",
     "debug",
   ),
+  "operations": {
+    accepted: [
+      ["known", { path: "known", text: operations }],
+      ["a anon GET /x", { path: null, text: "a anon GET /x" }],
+    ],
+    rejected: [
+      ["5", "expected the path of a file with operations in quotes, got 5"],
+      ['"missing"', 'cannot read the file "missing": No such file'],
+      ['"broken"', "broken:3:12: expected a path"],
+      ['"a anon GET /x?a=eq"', '1:12: "failed to parse filter (eq)" (line 1, column 3)'],
+    ],
+  },
+  "operations-roles": lists("roles in quotes"),
   "openapi-mode": words(
     "Invalid openapi-mode. Check your configuration.",
     "follow-privileges",
@@ -897,6 +912,8 @@ const cases: Readonly<Record<string, Cases>> = {
 const files: ReadonlyMap<string, string> = new Map([
   ["uri", "\n postgres://from/file \n"],
   ["secret", secret32 + "\n\n"],
+  ["known", operations],
+  ["broken", `${operations}b anon GET ?x`],
 ]);
 
 function readFile(path: string): Uint8Array {

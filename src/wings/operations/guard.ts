@@ -1,0 +1,136 @@
+/** Enforces operations: requests of other forms are refused. @module */
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import type { Exchange } from "../../api/handler/exchange.ts";
+import type { GuardedRequest, RequestGuard } from "../../api/handler/exchange.ts";
+import { parseHead } from "../../api/request/parse_request.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import { type Form, formOf } from "./form.ts";
+import { masked } from "./mask.ts";
+import { needText, OperationIndex, type OperationRule, withBody } from "./matcher.ts";
+import { nearestText } from "./nearest.ts";
+import { type OperationLine, parseOperations } from "./operation_file.ts";
+import type { OperationsConfig } from "./operation_options.ts";
+
+/** Most forms that are kept by the shapes of their requests; all are discarded together. */
+const maxForms = 4096;
+
+/** The form of the requests of a shape. */
+interface ShapeForm {
+  readonly form: Form;
+  /** Null for requests that are always permitted. */
+  readonly subject: "data" | "options" | null;
+  readonly path: string;
+}
+
+/** Makes the guard of a snapshot; null without `operations`. */
+export function openOperations(snapshot: Snapshot): RequestGuard | null {
+  const { operations } = snapshot.config as OperationsConfig;
+  return operations === null
+    ? null
+    : new OperationGuard(snapshot, parseOperations(operations.text));
+}
+
+/** Refuses requests that are not operations of their role. */
+export class OperationGuard implements RequestGuard {
+  readonly #snapshot: Snapshot;
+  readonly #operations: readonly OperationLine[];
+  readonly #roles: ReadonlySet<string> | null;
+  readonly #forms = new Map<string, ShapeForm>();
+  #index: OperationIndex | null = null;
+
+  constructor(snapshot: Snapshot, operations: readonly OperationLine[]) {
+    const { operationsRoles } = snapshot.config as OperationsConfig;
+    this.#snapshot = snapshot;
+    this.#operations = operations;
+    this.#roles = operationsRoles === null ? null : new Set(operationsRoles);
+  }
+
+  /** The operations by role and form, once the schema cache is loaded. */
+  get index(): OperationIndex {
+    return this.#index ??= new OperationIndex(
+      this.#operations,
+      this.#snapshot.config,
+      this.#context,
+    );
+  }
+
+  check(exchange: Exchange, request: GuardedRequest): "text" | "keys" {
+    const role = exchange.role ?? "";
+    if (this.#roles?.has(role) === false) return "keys";
+    const { form, subject, path } = this.#formOf(request);
+    if (subject === null) return "keys";
+    const { index } = this;
+    if (subject === "options") {
+      const hasPath = index.of(role).some(({ operation }) => operation.path === path);
+      return hasPath ? "keys" : this.#refuse(exchange, request, role);
+    }
+    const rules = index.find({ role, form });
+    const [first] = rules;
+    if (first === undefined) return this.#refuse(exchange, request, role);
+    const { payload, isPart } = request;
+    const rule = payload === null ? first : withBody(rules, payload);
+    if (rule === null) return this.#refuse(exchange, request, role);
+    if (!isPart) exchange.operation = rule.operation.name;
+    return payload === null && needText(rules) ? "text" : "keys";
+  }
+
+  get #context() {
+    const { cache, config } = this.#snapshot;
+    return { cache: cache!, config, dbPlanEnabled: config.dbPlanEnabled };
+  }
+
+  /** Returns the form of a request. Requests of one shape differ by operands and the offset of the root. */
+  #formOf({ pieces, shape }: GuardedRequest): ShapeForm {
+    const found = shape === null ? undefined : this.#forms.get(shape.key);
+    if (found === undefined || shape === null) return this.#parsed(pieces, shape?.key ?? null);
+    const { offsetAt, values } = shape;
+    const { form } = found;
+    const hasValues = form.operands.length > 0 && this.#hasValueRules(form);
+    if (hasValues) return this.#parsed(pieces, null);
+    if (offsetAt < 0) return found;
+    const root = { ...form.levels.get("")!, offset: BigInt(values[offsetAt]!) };
+    return { ...found, form: { ...form, levels: new Map([...form.levels, ["", root]]) } };
+  }
+
+  /** Whether a rule of the form depends on values. */
+  #hasValueRules({ key }: Form): boolean {
+    return this.index.valueKeys.has(key);
+  }
+
+  #parsed(pieces: GuardedRequest["pieces"], shapeKey: string | null): ShapeForm {
+    const { request } = parseHead(pieces, this.#snapshot.config);
+    const { kind } = request.action;
+    const form = formOf(request, this.#context);
+    const subject = kind === "root" ? null : kind === "options" ? kind : "data";
+    const found: ShapeForm = { form, subject, path: pieces.path };
+    if (shapeKey !== null) {
+      if (this.#forms.size >= maxForms) this.#forms.clear();
+      this.#forms.set(shapeKey, found);
+    }
+    return found;
+  }
+
+  #refuse(exchange: Exchange, { pieces, payload, isPart }: GuardedRequest, role: string): never {
+    if (!isPart) exchange.admission?.refundIdentity();
+    const rules: readonly OperationRule[] = this.index.of(role);
+    const text = this.#nearest({ pieces, payload, rules });
+    // A client without a token must not learn what others may send.
+    throw errors.unknownOperation(text, exchange.identity?.authenticated === true);
+  }
+
+  #nearest({ pieces, payload, rules }: {
+    readonly pieces: GuardedRequest["pieces"];
+    readonly payload: GuardedRequest["payload"];
+    readonly rules: readonly OperationRule[];
+  }): string {
+    const none = "No operation has this path";
+    try {
+      const { operation } = masked(pieces, payload, this.#context);
+      return nearestText({ ...operation, values: pieces.query }, rules, payload) ?? none;
+    } catch (error) {
+      if (error instanceof ServiceError) return none;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,213 @@
+/** The file of operations: a line each, with indented lines for headers. @module */
+import type { BodyMember, BodyPattern } from "./body_pattern.ts";
+import { bodyText } from "./body_pattern.ts";
+
+/** A request that roles may send. Its values are `*`. */
+export interface OperationLine {
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly method: string;
+  /** As in the file, like the query string. */
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null for no body, and for one without members. */
+  readonly body: BodyPattern | null;
+  /** Line of the file, from 1. */
+  readonly line: number;
+  /** Column of the path, from 1. */
+  readonly column: number;
+}
+
+/** The headers that an operation may have, as they are printed. */
+export const headerNames: ReadonlyMap<string, string> = new Map([
+  ...["Accept", "Accept-Profile", "Content-Profile", "Content-Type", "Prefer"],
+].map((name) => [name.toLowerCase(), name]));
+
+/**
+ * Parses a file. Throws an `Error`: `3:17: expected …`, with line and column from 1.
+ *
+ * ```text
+ * File    = *( Line *Header / Comment )
+ * Line    = Name Role *( "," Role ) Method Target [ Body ]
+ * Header  = Indentation Name ":" Value
+ * Body    = Members / "*" / PatchDocument
+ * Members = "{" [ Member *( "," Member ) ] "}"
+ * Member  = Name [ [ "[]" ] Members ] [ "?" ] [ "=" Literal ]
+ * ```
+ */
+export function parseOperations(text: string): readonly OperationLine[] {
+  const operations: OperationLine[] = [];
+  const names = new Set<string>();
+  for (const [index, line] of text.replace(/^\uFEFF/, "").split(/\r\n?|\n/).entries()) {
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    const reader = new LineReader(line, index + 1);
+    if (/^\s/.test(line)) {
+      const last = operations.pop();
+      if (last === undefined) return reader.fail("an operation before a header");
+      const [name, value] = readHeader(reader);
+      if (Object.hasOwn(last.headers, name)) reader.fail("each header once");
+      operations.push({ ...last, headers: { ...last.headers, [name]: value } });
+      continue;
+    }
+    const operation = readLine(reader);
+    if (names.has(operation.name)) throw new Error(`${index + 1}:1: expected another name`);
+    names.add(operation.name);
+    operations.push(operation);
+  }
+  return operations;
+}
+
+/** Reads a line from left to right. */
+class LineReader {
+  #at = 0;
+
+  constructor(readonly text: string, readonly line: number) {}
+
+  get column(): number {
+    return this.#at + 1;
+  }
+
+  fail(expected: string): never {
+    throw new Error(`${this.line}:${this.column}: expected ${expected}`);
+  }
+
+  /** Returns what a sticky pattern finds here, or null. */
+  find(pattern: RegExp): string | null {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.text)?.[0] ?? null;
+    if (found !== null) this.#at += found.length;
+    return found;
+  }
+
+  take(pattern: RegExp, expected: string): string {
+    return this.find(pattern) ?? this.fail(expected);
+  }
+
+  /** Returns the JSON value that a pattern finds. */
+  json(pattern: RegExp, expected: string): unknown {
+    const start = this.#at;
+    const text = this.take(pattern, expected);
+    try {
+      return JSON.parse(text);
+    } catch {
+      this.#at = start;
+      return this.fail(expected);
+    }
+  }
+}
+
+const blanks = /[ \t]+/y;
+const anyBlanks = /[ \t]*/y;
+const quotedText = /"(?:[^"\\]|\\.)*"/y;
+
+function readLine(reader: LineReader): OperationLine {
+  const name = reader.take(/[A-Za-z_][\w.-]{0,127}(?=[ \t])/y, "a name of letters, digits and _");
+  reader.take(blanks, "roles");
+  const roles: string[] = [];
+  do {
+    reader.find(anyBlanks);
+    roles.push(readName(reader, /[^\s,"]+/y, "a role"));
+    reader.find(anyBlanks);
+  } while (reader.find(/,/y) !== null);
+  const method = reader.take(
+    /(?:GET|POST|PATCH|PUT|DELETE|QUERY)(?=[ \t])/y,
+    "GET, POST, PATCH, PUT, DELETE or QUERY",
+  );
+  reader.take(blanks, "a path");
+  const { line, column } = reader;
+  const path = reader.take(/\/[^\s?#]*/y, "a path");
+  const query = reader.find(/\?[^\s#]*/y)?.slice(1) ?? "";
+  const literal = /%2a/i.exec(query);
+  if (literal !== null) {
+    throw new Error(
+      `${line}:${column + path.length + 1 + literal.index}: expected no %2A: * is any value`,
+    );
+  }
+  reader.find(anyBlanks);
+  const body = reader.find(/(?=\S)/y) === null ? null : readBody(reader);
+  reader.find(anyBlanks);
+  reader.take(/$/y, "the end of the line");
+  return { name, roles, method, path, query, headers: {}, body, line, column };
+}
+
+/** A plain name, or a JSON string. */
+function readName(reader: LineReader, plain: RegExp, expected: string): string {
+  return reader.find(plain) ?? String(reader.json(quotedText, expected));
+}
+
+function readHeader(reader: LineReader): readonly [name: string, value: string] {
+  reader.take(blanks, "a header");
+  const column = reader.column;
+  const name = reader.take(/[\w-]+/y, "a header").toLowerCase();
+  if (!headerNames.has(name)) {
+    const known = Array.from(headerNames.values()).join(", ");
+    throw new Error(`${reader.line}:${column}: expected one of ${known}`);
+  }
+  reader.take(/:[ \t]*/y, "a colon");
+  return [name, reader.take(/[\x20-\x7e]+/y, "a value of ASCII characters").trimEnd()];
+}
+
+function readBody(reader: LineReader): BodyPattern {
+  if (reader.find(/\*/y) !== null) return { kind: "value" };
+  if (reader.find(/(?=\[)/y) !== null) {
+    const steps = reader.json(/\[.*/y, "the operations of a patch document");
+    return { kind: "patch", steps: JSON.stringify(steps) };
+  }
+  return { kind: "members", members: readMembers(reader) };
+}
+
+function readMembers(reader: LineReader): readonly BodyMember[] {
+  reader.take(/\{[ \t]*/y, "a body in braces");
+  const members: BodyMember[] = [];
+  if (reader.find(/\}/y) !== null) return members;
+  do {
+    const { column } = reader;
+    const member = readMember(reader);
+    if (members.some(({ name }) => name === member.name)) {
+      throw new Error(`${reader.line}:${column}: expected each member once`);
+    }
+    members.push(member);
+  } while (reader.find(/[ \t]*,[ \t]*/y) !== null);
+  reader.take(/[ \t]*\}/y, "a comma or a closing brace");
+  return members;
+}
+
+function readMember(reader: LineReader): BodyMember {
+  const name = readName(reader, /[^\s,{}[\]?=:"#]+/y, "a member");
+  const isList = reader.find(/\[\]/y) !== null;
+  const isNested = isList || reader.find(/(?=\{)/y) !== null;
+  const inner = isNested ? { isList, members: readMembers(reader) } : null;
+  const isOptional = reader.find(/\?/y) !== null;
+  const hasLiteral = inner === null && reader.find(/=/y) !== null;
+  const literal = hasLiteral
+    ? JSON.stringify(
+      reader.json(
+        /"(?:[^"\\]|\\.)*"|true|false|null|-?(?:0|[1-9][0-9]{0,14})(?![\d.eE])/y,
+        "a JSON string, true, false, null or an integer",
+      ),
+    )
+    : null;
+  return { name, isOptional, literal, inner };
+}
+
+/** Returns the lines of an operation. */
+export function operationText(
+  { name, roles, method, path, query, headers, body }: OperationLine,
+): string {
+  const roleTexts = roles.map((role) => /^[^\s,"]+$/.test(role) ? role : JSON.stringify(role));
+  const target = path + (query === "" ? "" : `?${query}`);
+  const first = [
+    name,
+    roleTexts.join(","),
+    method,
+    target,
+    ...body === null ? [] : [bodyText(body)],
+  ];
+  const lines = Object.entries(headers).map(([key, value]) =>
+    `    ${headerNames.get(key) ?? key}: ${value}`
+  );
+  return [first.join("  "), ...lines].map((line) => `${line}\n`).join("");
+}

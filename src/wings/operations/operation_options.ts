@@ -1,0 +1,80 @@
+/** Options of the operations that requests may have. @module */
+import type { Config, OptionValues } from "../../state/config/options.ts";
+import { accept, type Codec, list, quote, reject } from "../../state/config/codecs.ts";
+import { option } from "../../state/config/options/option.ts";
+import { readNamedFile } from "../../state/config/secret.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
+import { pgrstDialect } from "../../base/dialect.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import { parseHead } from "../../api/request/parse_request.ts";
+import { rawRequestOf } from "./matcher.ts";
+import { type OperationLine, parseOperations } from "./operation_file.ts";
+
+/** The text of a file of operations. */
+export interface OperationsText {
+  /** Null if the value is the text itself. */
+  readonly path: string | null;
+  readonly text: string;
+}
+
+const facts = { expected: "the path of a file with operations in quotes" };
+
+/** The codec of a path; a text with a request is the content itself, for programs without files. */
+const operationsFile: Codec<OperationsText> = {
+  type: "path",
+  read(raw, { readFile }) {
+    if (typeof raw !== "string") return reject(raw, facts);
+    const isText = /\s[A-Z]+[ \t]+\//.test(raw);
+    const content = isText ? accept(new TextEncoder().encode(raw)) : readNamedFile(raw, readFile);
+    if (content.kind !== "value") return content;
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(content.value);
+    try {
+      for (const operation of parseOperations(text)) checkSyntax(operation);
+    } catch (error) {
+      return { kind: "problem", problem: `${isText ? "" : `${raw}:`}${errorMessage(error)}` };
+    }
+    return accept({ path: isText ? null : raw, text });
+  },
+  print: ({ path, text }) => quote(path ?? text),
+};
+
+/** Throws an `Error` with the place of an operation whose request cannot be parsed. */
+function checkSyntax(operation: OperationLine): void {
+  const { line, column, headers } = operation;
+  const schema = headers["accept-profile"] ?? headers["content-profile"] ?? "";
+  try {
+    parseHead(rawRequestOf(operation), {
+      dbSchemas: [schema],
+      dbRootSpec: null,
+      dbSafeUpdate: false,
+      // The dialect that ignores more parameters.
+      dialect: pgrstDialect,
+      etagMode: "off",
+      openapiMode: "follow-privileges",
+    });
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new Error(`${line}:${column}: ${error.fields.message}`);
+  }
+}
+
+export const operationOptions = {
+  "operations": option({
+    codec: operationsFile,
+    default: null,
+    doc: "File with the requests that clients may send; see " +
+      "[Permit known requests only](../how-to/permit-known-requests.md).",
+    example: '"api.operations"',
+    inDatabase: false,
+  }),
+  "operations-roles": option({
+    codec: list({ expected: "roles in quotes" }),
+    default: null,
+    doc: "Roles that `operations` binds; if it is not set, all roles of requests.",
+    example: '"web_anon, shop_customer"',
+    inDatabase: false,
+  }),
+} as const;
+
+/** The configuration with the options of this wing. */
+export type OperationsConfig = Config & OptionValues<typeof operationOptions>;

@@ -1,0 +1,12 @@
+/** The wing that permits known requests only: it records them, and refuses others. @module */
+import type { Wing } from "../../api/wing.ts";
+import { openOperations } from "./guard.ts";
+import { recordCommand } from "./record_command.ts";
+import { operationOptions } from "./operation_options.ts";
+
+export const operationsWing: Wing = {
+  name: "operations",
+  options: operationOptions,
+  openGuard: openOperations,
+  commands: [recordCommand],
+};
