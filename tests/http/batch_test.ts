@@ -286,7 +286,7 @@ for (const [label, document, details] of malformed) {
 suite.rows("a batch is refused", [
   ...answers()`
     POST / {Content-Type: application/vnd.svc.batch+json} with "{"
-      400 SVC140 | Invalid batch document | The document: expected JSON
+      400 SVC140 | Invalid batch document | The document: expected JSON: The text ends early
     POST / {Content-Type: text/csv} with "a" | 415 SVC107 | Content-Type not acceptable: text/csv
   `,
   [

@@ -149,6 +149,6 @@ suite.test("a body of unsaid length is looked at when it proves to be long", asy
 });
 
 suite.answers("errors of the syntax of a short body come first")`
-  POST /nothing {Content-Length: 1} with "{" | 400 SVC102 | Empty or invalid json
-  POST /nothing with "{" | 400 SVC102 | Empty or invalid json
+  POST /nothing {Content-Length: 1} with "{" | 400 SVC102 | Empty or invalid json | The text ends early
+  POST /nothing with "{" | 400 SVC102 | Empty or invalid json | The text ends early
 `;

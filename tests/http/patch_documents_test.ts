@@ -258,7 +258,7 @@ suite.rows("what is no patch document is refused", [
       400 SVC145 | Rows cannot be matched by 'id' | 'on' cannot be combined with a patch document
     PATCH /docs?id=eq.1 with "{\"nope\":\"x\"}"
       400 SVC204 | Could not find the 'nope' column of 'docs' in the schema cache
-    PATCH /docs?id=eq.1 with "{\"n\":" | 400 SVC102 | Empty or invalid json
+    PATCH /docs?id=eq.1 with "{\"n\":" | 400 SVC102 | Empty or invalid json | The text ends early
   `,
   ...answers({ headers: { "Content-Type": extended } })`
     PATCH /docs?id=eq.1 with "[{\"op\":\"incr\",\"path\":\"/n\",\"value\":2147483647}]"

@@ -212,7 +212,7 @@ suite.rows("QUERY refuses hostile bodies", [
   [
     "QUERY /rpc/named",
     send('{"prefix":', { "Content-Type": "application/json" }),
-    ...answer("400 SVC102 | Empty or invalid json"),
+    ...answer("400 SVC102 | Empty or invalid json | The text ends early"),
   ],
   ...answers({ headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
     QUERY /tools with "select=id&id=eq.(1" | 400 22P02 | invalid input syntax for type integer: "(1"

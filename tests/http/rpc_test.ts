@@ -133,7 +133,7 @@ suite.answers("a JSON value that names no arguments")`
     404 SVC202 | Could not find the function api.echo_text without parameters in the schema cache | Searched for the function api.echo_text without parameters or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.
   POST /rpc/sayhello with "[1]" | 400 SVC102 | All object keys must match
   POST /rpc/sayhello with "[{\"name\":\"a\"},{}]" | 400 SVC102 | All object keys must match
-  POST /rpc/echo with "[1," | 400 SVC102 | Empty or invalid json
+  POST /rpc/echo with "[1," | 400 SVC102 | Empty or invalid json | The text ends early
 `;
 
 suite.test("json keeps the bytes that were sent", async (api) => {

@@ -13,7 +13,7 @@ const form = { "Content-Type": "application/x-www-form-urlencoded", ...represent
 
 const refused = (code: string, message: string, details: string | null = null) =>
   errorBody(`${code} | ${message} | ${details ?? ""}`);
-const badJson = refused("SVC102", "Empty or invalid json");
+const badJson = (problem: string) => refused("SVC102", "Empty or invalid json", problem);
 const noTable = refused("SVC205", "Could not find the table 'api.nothing' in the schema cache");
 const bad = (
   body: string | Uint8Array<ArrayBuffer>,
@@ -103,24 +103,35 @@ suite.rows("JSON", [
   ]),
   ["POST /defaults?select=own", { body: "{}", headers: json }, 201, [{ own: 5 }]],
   ["POST /defaults?select=own", { body: "[{},{}]", headers: json }, 201, [{ own: 5 }, { own: 5 }]],
-  ...[
-    "",
-    " ",
-    "{",
-    '{"id":3',
-    '{"id":3}}',
-    '{"id":}',
-    "{'id':3}",
-    '[{"id":3},]',
-    "nothing",
-    '{"id":3}{"id":4}',
-    '{"note":"\\x"}',
-    "[".repeat(1000),
-  ].map((body): Row => ["POST /single", { body, headers: json }, 400, badJson]),
-  ["POST /single", { body: bytes('{"note":"', 0xff, 0x22, 0x7d), headers: json }, 400, badJson],
-  ["POST /single", { body: bytes('{"note":"', 0, 0x22, 0x7d), headers: json }, 400, badJson],
-  ["POST /single", { headers: json }, 400, badJson],
-  ["POST /single", {}, 400, badJson],
+  ...([
+    ["", "The text is empty"],
+    [" ", "The text ends early"],
+    ["{", "The text ends early"],
+    ['{"id":3', "The text ends early"],
+    ['{"id":3}}', "Unexpected byte 9"],
+    ['{"id":}', "Unexpected byte 7"],
+    ["{'id':3}", "Unexpected byte 2"],
+    ['[{"id":3},]', "Unexpected byte 11"],
+    ["nothing", "Unexpected byte 2"],
+    ['{"id":-}', "Unexpected byte 8"],
+    ['{"id":1.}', "Unexpected byte 9"],
+    ['{"id":tru}', "Unexpected byte 10"],
+    ['{"id" 3}', "Unexpected byte 7"],
+    ['{"id":3 4}', "Unexpected byte 9"],
+    ['{"id":3}{"id":4}', "Unexpected byte 9"],
+    ['{"note":"\\x"}', "Unexpected byte 11"],
+    ['{"note":"\\u12g4"}', "Unexpected byte 14"],
+    ["[".repeat(1000), "The text ends early"],
+    [bytes('{"note":"', 0xff, 0x22, 0x7d), "The text is not UTF-8"],
+    [bytes('{"note":"', 0, 0x22, 0x7d), "Unexpected byte 10"],
+  ] as const).map(([body, problem]): Row => [
+    "POST /single",
+    { body, headers: json },
+    400,
+    badJson(problem),
+  ]),
+  ["POST /single", { headers: json }, 400, badJson("The text is empty")],
+  ["POST /single", {}, 400, badJson("The text is empty")],
   ...[
     '[{"id":3},{"id":4,"note":"x"}]',
     '[{"id":3},{"note":"x"}]',
@@ -209,7 +220,7 @@ suite.rows("unknown keys", [
       400 SVC200 | Could not find a relationship between 'keyless' and 'nothing' in the schema cache | Searched for a foreign key relationship between 'keyless' and 'nothing' in the schema 'api', but no matches were found.
     POST /nothing | 404 SVC205 | Could not find the table 'api.nothing' in the schema cache
   `,
-  ["POST /nothing", { body: "{", headers: json }, 400, badJson],
+  ["POST /nothing", { body: "{", headers: json }, 400, badJson("The text ends early")],
 ]);
 
 suite.rows("CSV", [

@@ -93,8 +93,10 @@ function worded(
   { fields }: ServiceError,
   { parseErrors }: Pick<Dialect, "parseErrors">,
 ): ErrorFields {
-  const { inWords, message, details } = fields;
-  if (inWords === undefined || parseErrors !== "in words") return fields;
+  const { inWords, message, details, place } = fields;
+  if (parseErrors !== "in words") return fields;
+  if (place !== undefined) return { ...fields, details: place };
+  if (inWords === undefined) return fields;
   return { ...fields, message: inWords, details: `${message}: ${details}` };
 }
 

@@ -47,9 +47,10 @@ export const requestErrors = {
     message: "The body ended early",
     clientLeft: true,
   })).when("the client left before the body was complete"),
-  invalidJson: defineError("102", 400, () => ({ message: "Empty or invalid json" })).when(
-    "the body is not JSON although its media type is",
-  ),
+  invalidJson: defineError("102", 400, (place: string) => ({
+    message: "Empty or invalid json",
+    place,
+  })).when("the body is not JSON although its media type is"),
   mixedKeys: defineError("102", 400, () => ({
     message: "All object keys must match",
     advice: "Send objects that all have the same keys, or name the columns: columns=<names>",

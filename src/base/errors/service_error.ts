@@ -59,6 +59,8 @@ export interface ErrorFields extends ErrorTexts {
   readonly subject?: ErrorSubject;
   /** Message in words, which the default dialect sends; its details are then message and details. */
   readonly inWords?: string;
+  /** Where in a text the problem is: the details in dialects with errors in words. */
+  readonly place?: string;
   /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
   readonly advice?: string;
   /** The texts describe a database server: `svc` logs them only, `pgrst` sends them, but those of a node of Citus. */

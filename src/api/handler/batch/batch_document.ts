@@ -38,7 +38,7 @@ export function batchDocumentDecoder(maxBytes: number): BodyDecoder {
   return new DocumentDecoder({
     maxBytes,
     tooLarge: () => errors.batchTooLarge("document", maxBytes),
-    malformed: () => malformed([], "expected JSON"),
+    malformed: (problem) => malformed([], `expected JSON: ${problem}`),
     payload: (bytes) => ({ kind: "raw", type: "text", bytes }),
   });
 }

@@ -148,7 +148,7 @@ async function divideLongBody(
     await collected.add(bytes);
     if (collected.length <= maxWholeBytes || rowEnd < 0 || !cuts.areKeysKnown) continue;
     const payload = decoder.payload(new Uint8Array(0));
-    if (!isArray(payload) || cuts.isMalformed || !division.isDivisible(payload)) return null;
+    if (!isArray(payload) || cuts.problem !== null || !division.isDivisible(payload)) return null;
     const spool = division.openSpool();
     if (spool === null) return null;
     const start = { bytes: collected.bytes(), rowEnd };

@@ -23,8 +23,8 @@ export interface RowCuts {
   readonly areKeysKnown: boolean;
   /** Whether an element has other keys than the first, which refuses the body. */
   readonly isMixed: boolean;
-  /** Whether the text is malformed, which PostgreSQL tells if it is not cut. */
-  readonly isMalformed: boolean;
+  /** Why the text is malformed, or null. PostgreSQL tells it if the text is not cut. */
+  readonly problem: string | null;
 }
 
 /** Called once, when keys are known or too many. An error that it throws ends the reading. */

@@ -63,7 +63,7 @@ export class CsvDecoder implements BodyDecoder {
       lastRowEnd: this.#lastRowEnd,
       areKeysKnown: this.#hasRows,
       isMixed: false,
-      isMalformed: false,
+      problem: null,
     };
   }
 

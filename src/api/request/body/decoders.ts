@@ -36,7 +36,7 @@ export class JsonDecoder implements BodyDecoder {
   write(piece: Uint8Array): Uint8Array {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
-    if (!this.#scan.push(text)) throw errors.invalidJson();
+    if (!this.#scan.push(text)) throw errors.invalidJson(this.#scan.problem);
     if (!this.#areKeysKnown && this.#scan.areKeysKnown) {
       this.#areKeysKnown = true;
       const rows = this.#scan.rows();
@@ -48,7 +48,7 @@ export class JsonDecoder implements BodyDecoder {
   end(): Uint8Array {
     if (this.#isEmptyCall) return noBytes;
     const { kind } = this.#scan.end();
-    if (kind === "malformed") throw errors.invalidJson();
+    if (kind === "malformed") throw errors.invalidJson(this.#scan.problem);
     // A function may take any value as a whole.
     if (kind === "mixed" && this.#takes === "rows") throw errors.mixedKeys();
     return noBytes;
@@ -66,7 +66,7 @@ export class JsonDecoder implements BodyDecoder {
 
   get cuts(): RowCuts {
     const { lastRowEnd, areKeysKnown, isMixed } = this.#scan;
-    return { lastRowEnd, areKeysKnown, isMixed, isMalformed: false };
+    return { lastRowEnd, areKeysKnown, isMixed, problem: null };
   }
 
   /** A function is called without arguments by a body without bytes, too. */
@@ -96,7 +96,7 @@ export class ColumnsJsonDecoder implements BodyDecoder {
   /** Finds rows, so that the text can be cut between them; null if it is not cut. */
   readonly #scan: JsonRowsScan | null;
   readonly #mark = new MarkSkipper();
-  #isMalformed = false;
+  #problem: string | null = null;
   /** The first character that is not blank. */
   #first: number | undefined;
   #length = 0;
@@ -110,19 +110,19 @@ export class ColumnsJsonDecoder implements BodyDecoder {
   get cuts(): RowCuts | undefined {
     if (this.#scan === null) return undefined;
     const { lastRowEnd } = this.#scan;
-    return { lastRowEnd, areKeysKnown: true, isMixed: false, isMalformed: this.#isMalformed };
+    return { lastRowEnd, areKeysKnown: true, isMixed: false, problem: this.#problem };
   }
 
   write(piece: Uint8Array): Uint8Array {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
-    if (this.#scan?.push(text) === false) this.#isMalformed = true;
+    if (this.#scan?.push(text) === false) this.#problem = this.#scan.problem;
     this.#first ??= text.find((code) => !blanks.has(code));
     return text;
   }
 
   end(): Uint8Array {
-    if (this.#scan?.end().kind === "malformed") this.#isMalformed = true;
+    if (this.#scan?.end().kind === "malformed") this.#problem = this.#scan.problem;
     return noBytes;
   }
 
@@ -141,7 +141,7 @@ const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 export interface DocumentForm {
   readonly maxBytes: number;
   readonly tooLarge: () => ServiceError;
-  readonly malformed: () => ServiceError;
+  readonly malformed: (problem: string) => ServiceError;
   readonly payload: (bytes: Uint8Array) => Payload;
 }
 
@@ -163,12 +163,12 @@ export class DocumentDecoder implements BodyDecoder {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
     if (this.#length > this.#form.maxBytes) throw this.#form.tooLarge();
-    if (!this.#scan.push(text)) throw this.#form.malformed();
+    if (!this.#scan.push(text)) throw this.#form.malformed(this.#scan.problem);
     return text;
   }
 
   end(): Uint8Array {
-    if (this.#scan.end().kind === "malformed") throw this.#form.malformed();
+    if (this.#scan.end().kind === "malformed") throw this.#form.malformed(this.#scan.problem);
     return noBytes;
   }
 }

@@ -64,8 +64,8 @@ export async function divideBody(
   return { ...payload, pieces: spool.pieces() };
 }
 
-function checkRows({ isMixed, isMalformed }: RowCuts): void {
-  if (isMalformed) throw errors.invalidJson();
+function checkRows({ isMixed, problem }: RowCuts): void {
+  if (problem !== null) throw errors.invalidJson(problem);
   if (isMixed) throw errors.mixedKeys();
 }
 

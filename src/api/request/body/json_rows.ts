@@ -69,6 +69,11 @@ export class JsonRowsScan {
     return this.#scanner.push(bytes);
   }
 
+  /** Why the text is malformed. */
+  get problem(): string {
+    return this.#scanner.problem;
+  }
+
   /** True once the first row has ended, or has more keys than {@linkcode maxNames}. */
   get areKeysKnown(): boolean {
     return this.#hasFirstRowEnded || this.#uncounted > 0;

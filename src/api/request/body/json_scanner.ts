@@ -55,6 +55,9 @@ export class JsonScanner {
   isScalar = false;
   /** Position after the last row that ended in the last chunk, or -1. */
   lastRowEnd = -1;
+  /** Number of bytes before the chunk. */
+  #before = 0;
+  #problem: string | null = null;
 
   constructor(rows: RowEvents) {
     this.#rows = rows;
@@ -69,12 +72,22 @@ export class JsonScanner {
     return this.#rowDepth === 2 && this.#open.length === 1 && this.#expects === expects.delimiter;
   }
 
+  /** Why the text is malformed. */
+  get problem(): string {
+    return this.#problem ?? (this.#before === 0 ? "The text is empty" : "The text ends early");
+  }
+
   /** Takes the next chunk. False when the text is malformed. */
   push(bytes: Uint8Array): boolean {
     this.lastRowEnd = -1;
     let at = 0;
     while (at < bytes.length && this.#expects !== expects.nothing) at = this.#step(bytes, at);
-    if (this.#utf8 !== null && !isUtf8(bytes, this.#utf8)) this.#expects = expects.nothing;
+    if (this.#expects === expects.nothing) this.#problem ??= `Unexpected byte ${this.#before + at}`;
+    this.#before += bytes.length;
+    if (this.#utf8 !== null && !isUtf8(bytes, this.#utf8)) {
+      this.#problem ??= "The text is not UTF-8";
+      this.#expects = expects.nothing;
+    }
     return this.#expects !== expects.nothing;
   }
 
@@ -167,7 +180,7 @@ export class JsonScanner {
     this.#place = place;
     this.#expects = expects.restOfScalar;
     if (at < bytes.length) this.#endScalar();
-    return at;
+    return this.#expects === expects.nothing ? at + 1 : at;
   }
 
   #endScalar(): void {

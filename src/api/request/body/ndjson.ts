@@ -88,7 +88,7 @@ export class NdjsonDecoder implements BodyDecoder {
       lastRowEnd: this.#lastRowEnd,
       areKeysKnown: this.#options.columnsGiven || this.#scan.areKeysKnown,
       isMixed: false,
-      isMalformed: false,
+      problem: null,
     };
   }
 

@@ -87,7 +87,7 @@ Deno.test("divideBody() throws 133 and closes the file when a stored body comes 
   };
   rate.start();
   const start = { bytes: new Uint8Array(), rowEnd: -1 };
-  const cuts = { lastRowEnd: -1, areKeysKnown: true, isMixed: false, isMalformed: false };
+  const cuts = { lastRowEnd: -1, areKeysKnown: true, isMixed: false, problem: null };
   const decoder = { cuts } as unknown as BodyDecoder;
   const failure = rejectionOf(() => divideBody(payload, start, { rest: watching, decoder, spool }));
   await settled();
