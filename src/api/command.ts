@@ -122,7 +122,13 @@ export interface Command {
   readonly name: string;
   /** One phrase for `--help`. */
   readonly doc: string;
+  /** Arguments of a useful call, for `--help`. */
+  readonly example: string;
+  /** The page of the documentation, from the project's root, for `--help`. */
+  readonly page: string;
   readonly flags: readonly CommandFlag[];
+  /** Whether a call that names no configuration reads `svc.conf`. Default: true. */
+  readonly readsUsualFile?: false;
   /** Operands precede the configuration. Default: no operands. */
   readonly operands?: CommandOperands;
   /**

@@ -54,7 +54,7 @@ Deno.test("svc access shows the access of roles", async (t) => {
       deepStrictEqual([code, stderr], [0, ""]);
       const lines = stdout.split("\n");
       deepStrictEqual(matrixLines.filter((line) => !lines.includes(line)), []);
-      match(stdout, /\n\nselect insert update delete execute: capital all rows, [^\n]+\n$/);
+      match(stdout, /\n\n- s select, i insert, [^\n]+\n- S [^\n]+\n- s\*: [^\n]+\n$/);
     });
     await t.step("of one role, with counts", async () => {
       const { code, stdout } = await run("--role=access_user", '--claims={"sub":"2"}');

@@ -88,8 +88,7 @@ const modes = ["dump-config", "dump-schema", "types", "ready"] as const;
 /**
  * Parses the arguments after the program's name. `--help`, `--version` and `--example` take
  * precedence over all other arguments, in this order. Arguments after `--` are not flags. A single
- * argument that is the name of a command and of an existing file is the file. A first argument `types`
- * is `--types`.
+ * argument that is the name of a command and of an existing file is the file.
  *
  * ```text
  * Call   = [ Command ] *( Flag / Operand ) [ Target ]
@@ -97,11 +96,10 @@ const modes = ["dump-config", "dump-schema", "types", "ready"] as const;
  * ```
  */
 export function parseArguments(
-  typed: readonly string[],
+  argv: readonly string[],
   { commands, isFile }: ArgumentContext,
 ): ParsedCall {
-  const isFileAlone = typed.length === 1 && isFile(typed[0]!);
-  const argv = typed[0] === "types" && !isFileAlone ? ["--types", ...typed.slice(1)] : typed;
+  const isFileAlone = argv.length === 1 && isFile(argv[0]!);
   const command = isFileAlone ? null : commands.find(({ name }) => name === argv[0]) ?? null;
   const tokens = tokenize(command === null ? argv : argv.slice(1), command?.flags ?? []);
   const kinds = new Set(tokens.flags.map(modeOf));

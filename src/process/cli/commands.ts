@@ -7,11 +7,13 @@ import { initCommand } from "./init/run_init.ts";
 import { keyCommand } from "./key.ts";
 import { sqlCommand } from "./sql.ts";
 import { tokenCommand } from "./token.ts";
+import { typesCommand } from "./types.ts";
 
 export const commands: readonly Command[] = [
   demoCommand,
   initCommand,
   ...wings.flatMap(({ commands = [] }) => commands),
+  typesCommand,
   sqlCommand,
   tokenCommand,
   keyCommand,

@@ -18,6 +18,9 @@ const exampleNames = Array.from(examples.keys()).join(" or ");
 export const demoCommand: Command = {
   name: "demo",
   doc: `Serve an example on an embedded database: ${exampleNames}`,
+  example: "demo shop",
+  page: "docs/tutorials/first-requests.md",
+  readsUsualFile: false,
   flags: [],
   run,
 };

@@ -3,6 +3,7 @@ import { svcDialect } from "../../base/dialect.ts";
 import { version } from "../../base/version.ts";
 import { modeFlags, serveFlagDocs } from "./arguments.ts";
 import type { Command } from "../../api/command.ts";
+import { usualFile } from "./usual_file.ts";
 import { shortForms } from "./option_flags.ts";
 
 export function versionText(): string {
@@ -38,27 +39,42 @@ export function helpText(command: Command | null, commands: readonly Command[]):
     ["Commands:", command === null ? commands.map(({ name, doc }) => [name, doc]) : []],
     ["Available options:", [
       ...(operands === undefined ? [] : [[operands.placeholder, operands.doc] as const]),
-      ...targetRows,
+      ...(command?.readsUsualFile === false ? otherTargetRows : targetRows),
       ...ownFlags,
       ...(command === null ? serveFlagDocs : []),
       ...shortFormRows,
       keyRow,
     ]],
   ];
+  const example = command?.example ?? "postgres://me@localhost:5432/shop";
   const shown = sections.filter(([, rows]) => rows.length > 0);
   return `${usage(command, commands)}
   ${title}
 
 ${shown.map(([head, rows]) => `${head}\n${table(rows)}\n`).join("\n")}
+Example:
+  ${productToken} ${example}
+
 Every option of the file can also be set by an environment variable: db-uri by ${environmentPrefix}_DB_URI.
+The documentation in the repository: ${command?.page ?? "docs/README.md"}
 `;
 }
 
 type HelpRow = readonly [left: string, right: string];
 
+const connectionRow: HelpRow = [
+  "CONNECTION",
+  "Database to use: postgres://user@host:5432/database, or host=… dbname=…",
+];
+
 const targetRows: readonly HelpRow[] = [
+  ["FILE", `Path of the configuration file; default: ${usualFile}, if it exists`],
+  connectionRow,
+];
+
+const otherTargetRows: readonly HelpRow[] = [
   ["FILE", "Path of the configuration file"],
-  ["CONNECTION", "Database to use: postgres://user@host:5432/database, or host=… dbname=…"],
+  connectionRow,
 ];
 
 const shortFormRows: readonly HelpRow[] = shortForms.map(({ name, key, placeholder }) => [

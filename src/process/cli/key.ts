@@ -13,6 +13,8 @@ import { wingOptions } from "../wings.ts";
 export const keyCommand: Command = {
   name: "key",
   doc: "Print a new API key, and its entry for api-keys",
+  example: "key --name=jobs --role=service_role svc.conf",
+  page: "docs/how-to/move-from-supabase.md",
   flags: flagsOf({
     "--name=NAME": "Name of the key in logs, metrics and limits",
     "--role=ROLE": "Role of requests with the key",

@@ -1,4 +1,5 @@
 /** The program: runs the command that the arguments name and returns an exit code. @module */
+import process from "node:process";
 import { noServeFlags, parseArguments, type ParsedCall } from "./arguments.ts";
 import type { ServeEvents } from "../../api/command.ts";
 import { commands } from "./commands.ts";
@@ -30,12 +31,15 @@ import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 import { isFile } from "../../base/lib/files.ts";
 import { withTransport } from "./with_transport.ts";
+import { printTypes } from "./types.ts";
+import { withUsualFile } from "./usual_file.ts";
 import { wingOptions } from "../wings.ts";
 import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const call = parseArguments(argv, { commands, isFile });
+  const parsed = parseArguments(argv, { commands, isFile });
+  const call = withUsualFile(parsed, { environment: process.env, isFile });
   try {
     return await run(call) ?? 0;
   } catch (error) {
@@ -110,14 +114,6 @@ async function dumpSchema(appState: AppState): Promise<void> {
   const data = await appState.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");
   print(dumpSchemaCache(data) + "\n");
-}
-
-async function printTypes(appState: AppState): Promise<void> {
-  const { databaseTypes, readTypeCatalogue } = await import("../../wings/types/database_types.ts");
-  const config = await appState.readConfig();
-  const data = await appState.readSchema();
-  if (data === null) throw new Error("the schema cache cannot be loaded");
-  print(databaseTypes(data, await readTypeCatalogue(appState.database, config), config));
 }
 
 async function printReady(config: Config): Promise<number> {

@@ -19,6 +19,8 @@ import { wingOptions } from "../wings.ts";
 export const sqlCommand: Command = {
   name: "sql",
   doc: "Run SQL on the database, from a pipe, a file or an argument",
+  example: 'sql -c "select 1" svc.conf',
+  page: "docs/reference/command-line.md",
   flags: flagsOf({
     "-c TEXT": "Run this SQL and exit",
     "--file=FILE": "Run the SQL of a file and exit",

@@ -7,12 +7,18 @@ import {
 import { secondsOf } from "../../state/config/units.ts";
 import { type Command, type CommandCall, flagsOf } from "../../api/command.ts";
 import { configReader } from "../../state/config/config_files.ts";
-import { print } from "../../base/observe/output.ts";
+import { svcDialect } from "../../base/dialect.ts";
+import { print, printError } from "../../base/observe/output.ts";
+import { isEmbedded } from "../../database/open.ts";
+import { roleProblem } from "./role_problem.ts";
+import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 import { wingOptions } from "../wings.ts";
 
 export const tokenCommand: Command = {
   name: "token",
   doc: "Print a token for a role, signed with jwt-secret",
+  example: "token --role=web_user --claim=sub=ada svc.conf",
+  page: "docs/tutorials/own-database.md",
   flags: flagsOf({
     "--role=ROLE": "Role of the requests",
     "--claim=NAME=VALUE…": "A further claim, as JSON or text; may be repeated",
@@ -36,6 +42,10 @@ async function token({ config: args, flags }: CommandCall): Promise<number> {
     Date.now(),
   );
   print(`${await signToken(claims, config.jwtSecret)}\n`);
+  const problem = hasTenants(config) || isEmbedded(config.dbUri)
+    ? null
+    : await roleProblem(config.dbUri, flags.get("--role")!).catch(() => null);
+  if (problem !== null) printError(`${svcDialect.productToken}: warning: ${problem}`);
   return 0;
 }
 

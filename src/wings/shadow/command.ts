@@ -13,6 +13,8 @@ import type { ReadLine } from "./shape.ts";
 export const shadowCommand: Command = {
   name: "shadow",
   doc: "Pass requests to another server, and compare its answers to reads with those of svc",
+  example: "shadow --upstream http://localhost:3300 svc.conf",
+  page: "docs/how-to/compare-with-postgrest.md",
   flags: flagsOf({
     "--upstream URL": "The server that answers",
     "--log FILE": "Repeat the reads of an access log",

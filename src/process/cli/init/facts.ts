@@ -96,15 +96,16 @@ export interface TargetNames {
   readonly userRole: string | null;
 }
 
-/** Lends a database. It connects with the first transaction. */
+/** Lends a database. It connects with the first transaction, within the seconds of `connectTimeout`. */
 export async function withServer<Result>(
   uri: string,
   use: (database: Database) => Promise<Result>,
+  { connectTimeout = 10 }: { readonly connectTimeout?: number } = {},
 ): Promise<Result> {
   const database = await openDatabase({
     dbUri: uri,
     dbPool: 1,
-    dbPoolAcquisitionTimeout: 10,
+    dbPoolAcquisitionTimeout: connectTimeout,
     dbPoolMaxIdletime: 10,
     dbPoolMaxLifetime: 60,
     dbPreparedStatements: false,

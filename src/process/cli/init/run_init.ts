@@ -38,6 +38,9 @@ import { wingOptions } from "../../wings.ts";
 export const initCommand: Command = {
   name: "init",
   doc: "Write a configuration file and SQL for roles and grants; apply the SQL with --apply",
+  example: "init --apply postgres://me@localhost:5432/shop",
+  page: "docs/how-to/set-up-roles.md",
+  readsUsualFile: false,
   flags: flagsOf({
     "--apply[=URI]": "Show the SQL, ask, and apply it; as the user of URI, such as a superuser",
     "--out=FILE": "Default: svc.conf",

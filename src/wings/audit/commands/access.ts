@@ -11,6 +11,8 @@ import { printable, printableJson } from "../../../base/lib/printable.ts";
 export const accessCommand: Command = {
   name: "access",
   doc: "Show what each role may do, and why not, as a table",
+  example: "access svc.conf",
+  page: "docs/how-to/see-what-roles-may-do.md",
   flags: [...callerFlags, ...flagsOf({ "--json": "Print the cells as JSON" })],
   failureCode: 2,
   run: ({ config: args, flags }, { withDatabase }) =>
@@ -47,9 +49,11 @@ function matrixText(roles: AccessMatrix["roles"], cells: readonly AccessCell[]):
   return `${tableText([["relation", ...names], ...rows])}\n${legend}\n`;
 }
 
-const legend =
-  "select insert update delete execute: capital all rows, small rows by policies, with 0 " +
-  "no policy allows one, with * some columns, with ! past policies of a table below";
+/** Markdown, as the table is, and lines that a terminal shows without a break. */
+const legend = `\
+- s select, i insert, u update, d delete, x execute; - no privilege
+- S (capital): all rows; s: the rows that policies allow; s0: no policy allows a row
+- s*: some columns; s!: past the policies of a table that the view reads`;
 
 function visibleText({ visible }: AccessCell): string {
   if (typeof visible !== "number") return visible ?? "";

@@ -29,6 +29,8 @@ const cannotCheck = 2;
 export const checkCommand: Command = {
   name: "check",
   doc: "List problems of the database and the configuration, with SQL that mends them",
+  example: "check svc.conf",
+  page: "docs/how-to/check-a-database.md",
   flags: flagsOf({
     "--json": "Print the list as JSON",
     "--measure": "Measure on the rows what SQL of findings gains",

@@ -7,11 +7,15 @@ import { groupBy } from "../../../base/lib/group_by.ts";
 import { indexSchemaCache } from "../../../state/schema_cache/lookups.ts";
 import type { AppState } from "../../../state/app_state/app_state.ts";
 import type { Command } from "../../../api/command.ts";
+import { callWords } from "../../../state/config/call_words.ts";
+import type { ConfigArguments } from "../../../state/config/config_files.ts";
 import { print, printError } from "../../../base/observe/output.ts";
 
 export const contractCommand: Command = {
   name: "contract",
   doc: "Show the facts of the API that clients depend on, a line each",
+  example: "contract svc.conf > api.contract",
+  page: "docs/how-to/find-breaking-changes.md",
   flags: [],
   failureCode: 2,
   run: ({ config }, { withDatabase }) =>
@@ -24,12 +28,14 @@ export const contractCommand: Command = {
 export const diffCommand: Command = {
   name: "diff",
   doc: "List changes since a contract: breaking ones first",
+  example: "diff api.contract svc.conf",
+  page: "docs/how-to/find-breaking-changes.md",
   flags: [],
   operands: { pattern: /\.contract$/, placeholder: "FILE.contract", doc: "Contract to compare" },
   failureCode: 2,
   run: ({ config, operands }, { withDatabase }) => {
     const [file, other] = operands;
-    if (file === undefined || other !== undefined) throw new Error("diff: expected FILE.contract");
+    if (file === undefined || other !== undefined) throw new Error(expectedFile(config));
     const old = parseContract(readFileSync(file, "utf8"), file);
     return withDatabase(config, async (appState) => {
       const { dbAnonRole: anonymous } = await appState.readConfig();
@@ -46,6 +52,13 @@ export const diffCommand: Command = {
     });
   },
 };
+
+/** Says how to make the file. */
+function expectedFile(config: ConfigArguments): string {
+  const { program, source } = callWords(config);
+  const words = [program, "contract", source].filter((word) => word !== "").join(" ");
+  return `diff: expected FILE.contract, which this writes: ${words} > api.contract`;
+}
 
 async function contractOf(appState: AppState): Promise<Contract> {
   const config = await appState.readConfig();

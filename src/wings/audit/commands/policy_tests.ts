@@ -15,12 +15,16 @@ import {
 } from "../../../api/command.ts";
 import { print, printError } from "../../../base/observe/output.ts";
 import { callWords } from "../../../state/config/call_words.ts";
+import type { ConfigArguments } from "../../../state/config/config_files.ts";
+import { shellWord } from "../../../base/lib/shell_word.ts";
 import { readCases, readInclude } from "../policy_test/read_cases.ts";
 import { relativeTo, shortPath } from "../../../base/lib/files.ts";
 
 export const testCommand: Command = {
   name: "test",
   doc: "Run policy tests: requests with the answers that they must have; nothing is committed",
+  example: "test tests/orders.cases svc.conf",
+  page: "docs/how-to/test-policies.md",
   flags: flagsOf({
     "--junit=FILE": "Write the results as JUnit",
     "--generate": "Print a file with tests of policies by claims",
@@ -38,7 +42,7 @@ async function test(
   { withTransport }: CommandContext,
 ): Promise<number> {
   const isGenerated = flags.has("--generate");
-  const paths = isGenerated || operands.length > 0 ? operands : findCases(config.file);
+  const paths = isGenerated || operands.length > 0 ? operands : findCases(config);
   const files = Array.from(new Set(paths), readCases);
   return await withTransport(config, async (connection) => {
     const setup = { ...connection, readInclude };
@@ -70,10 +74,16 @@ async function test(
 }
 
 /** Returns the files below `tests/` in the folder of the configuration file, else in the working directory. */
-function findCases(configFile: string | null): readonly string[] {
-  const root = shortPath(relativeTo(configFile, "tests"));
+function findCases(config: ConfigArguments): readonly string[] {
+  const root = shortPath(relativeTo(config.file, "tests"));
   const names = existsSync(root) ? readdirSync(root, { recursive: true, encoding: "utf8" }) : [];
   const files = names.filter((name) => name.endsWith(".cases")).toSorted();
-  if (files.length === 0) throw new Error(`${root}: no *.cases files`);
+  if (files.length === 0) {
+    const { program, source } = callWords(config);
+    const words = [program, "test", "--generate", source].filter((word) => word !== "").join(" ");
+    const path = shellWord(join(root, "policies.cases"));
+    const call = `mkdir -p ${shellWord(root)} && ${words} > ${path}`;
+    throw new Error(`${root}: no *.cases files; this writes one: ${call}`);
+  }
   return files.map((name) => join(root, name));
 }

@@ -16,6 +16,8 @@ import { readCases, readInclude } from "../policy_test/read_cases.ts";
 export const whyCommand: Command = {
   name: "why",
   doc: "Explain why a request is refused or finds no rows, with SQL that permits it",
+  example: "why --role=web_user 'GET /orders?id=eq.1' svc.conf",
+  page: "docs/how-to/find-out-why.md",
   flags: [...callerFlags, ...flagsOf({ "--token=JWT": "Token of the request" })],
   operands: {
     pattern: /^[A-Z]+ \/|\.cases:\d+$/,

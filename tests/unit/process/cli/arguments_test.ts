@@ -8,6 +8,8 @@ import type { ConfigArguments } from "../../../../src/state/config/config_files.
 const paint: Command = {
   name: "paint",
   doc: "Paint",
+  example: "paint",
+  page: "docs/how-to/paint.md",
   flags: flagsOf({
     "--dry": "a",
     "--coat[=N]": "a",
@@ -61,8 +63,6 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
   [["-e", "-v"], { kind: "version" }],
   [["--dump-schema"], { kind: "dump-schema", config: config(null) }],
   [["--types", "a"], { kind: "types", config: config("a") }],
-  [["types", "a"], { kind: "types", config: config("a") }],
-  [["types"], { kind: "types", config: config(null) }],
   [["--ready", "a"], { kind: "ready", config: config("a") }],
   [["--ready", "--ready", "a"], { kind: "ready", config: config("a") }],
   [["--ready", "--dump-config"], problem("--dump-config and --ready exclude each other")],

@@ -1,0 +1,40 @@
+/** Checks the role of a token in the database. @module */
+import { nearest } from "../../base/lib/nearest.ts";
+import { compile, param, type Sql, sql } from "../../base/sql/fragment.ts";
+import { metadataTransaction } from "../../database/transaction.ts";
+import { withServer } from "./init/facts.ts";
+
+/** Seconds after which a database that does not answer is left out. */
+const connectTimeout = 2;
+
+/**
+ * Resolves with the reason why requests of the role will fail, or else with null. Rejects if the database
+ * cannot be reached.
+ */
+export async function roleProblem(uri: string, role: string): Promise<string | null> {
+  const statement = { ...compile(roleQuery(role)), use: "rows" } as const;
+  const transaction = metadataTransaction([statement], "rollback");
+  const { rows } = await withServer(uri, (database) => database.transaction(transaction), {
+    connectTimeout,
+  });
+  const [found, user, others, grant] = rows.at(-1)?.[0] ?? [];
+  if (found === "refused") return `${user} may not become ${role}: ${grant}`;
+  if (found !== "missing") return null;
+  const near = nearest(role, JSON.parse(others!));
+  const hint = near === null ? "" : `; did you mean ${near}?`;
+  return `the role ${JSON.stringify(role)} does not exist${hint}`;
+}
+
+function roleQuery(role: string): Sql {
+  return sql`
+select case when r.oid is null then 'missing'
+    when pg_catalog.pg_has_role(session_user, r.oid, case
+      when pg_catalog.current_setting('server_version_num')::int >= 160000 then 'SET'
+      else 'MEMBER' end) then 'usable'
+    else 'refused' end,
+  session_user::pg_catalog.text, (
+    select pg_catalog.json_agg(o.rolname)::pg_catalog.text from pg_catalog.pg_roles o where o.rolname !~ '^pg_'
+  ), pg_catalog.format('grant %I to %I;', v.name, session_user)
+from (values (${param(role)}::pg_catalog.text)) v (name)
+  left join pg_catalog.pg_roles r on r.rolname = v.name`;
+}
