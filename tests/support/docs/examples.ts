@@ -143,11 +143,38 @@ function filled(expected: unknown, actual: unknown): unknown {
   );
 }
 
+/** A server of the shop. */
+export interface ServedShop {
+  readonly api: string;
+  readonly database: TestDatabase;
+}
+
 /** The example databases: each is made when it is used first, and copied for pages that write. */
 export class OpenExamples implements AsyncDisposable {
   readonly #resources = new AsyncDisposableStack();
   readonly #databases = new Map<ExampleName, TestDatabase>();
   readonly #shared = new Map<ExampleName, Handler>();
+
+  /**
+   * Opens a server of the shop on a copy of the database, in which the SQL of a page has run.
+   * `options` are in addition to the shop's.
+   */
+  async serveShop(
+    page: string,
+    owner: AsyncDisposableStack,
+    options: Partial<Parameters<typeof createHandler>[0]> = {},
+  ): Promise<ServedShop> {
+    const database = await copyPostgres(await this.#database("shop"));
+    owner.defer(() => database.remove());
+    await runPage(page, database);
+    const handler = await openExample(database.uri, { ...shop, ...options }, owner);
+    const server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      (request) => handler(request),
+    );
+    owner.use(server);
+    return { api: `http://127.0.0.1:${server.addr.port}`, database };
+  }
 
   /** Returns the handler of all pages that only read. */
   async shared(name: ExampleName): Promise<Handler> {
@@ -161,16 +188,7 @@ export class OpenExamples implements AsyncDisposable {
     const database = await copyPostgres(await this.#database(name));
     owner.defer(() => database.remove());
     await runPage(examples[name].page, database);
-    const handler = createHandler({
-      dbUri: database.uri,
-      dbSchemas: ["api"],
-      dbAnonRole: "web_anon",
-      jwtSecret: testSecret,
-      ...examples[name].options,
-    });
-    owner.defer(() => handler.close());
-    await handler.ready();
-    return handler;
+    return await openExample(database.uri, examples[name].options, owner);
   }
 
   async #database(name: ExampleName): Promise<TestDatabase> {
@@ -185,6 +203,18 @@ export class OpenExamples implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync();
   }
+}
+
+async function openExample(
+  dbUri: string,
+  options: Partial<Parameters<typeof createHandler>[0]>,
+  owner: AsyncDisposableStack,
+): Promise<Handler> {
+  const common = { dbSchemas: ["api"], dbAnonRole: "web_anon", jwtSecret: testSecret };
+  const handler = createHandler({ dbUri, ...common, ...options });
+  owner.defer(() => handler.close());
+  await handler.ready();
+  return handler;
 }
 
 /** Runs the SQL of a page in a database. */

@@ -1,4 +1,4 @@
-/** Names of types: those of the catalogue, and those that `format_type` prints. @module */
+/** Names of types in the catalogue, and as `format_type` prints them. @module */
 
 const printedTypes: ReadonlyMap<string, string> = new Map([
   ["bool", "boolean"],
@@ -18,7 +18,7 @@ const printedTypes: ReadonlyMap<string, string> = new Map([
   ["timestamptz", "timestamp with time zone"],
 ]);
 
-/** The last name of a type is that of the catalogue. */
+/** The last name of a type is the one in the catalogue. */
 const catalogueTypes = new Map(Array.from(printedTypes, ([name, printed]) => [printed, name]));
 
 /** Returns the type as `format_type` prints it without modifier: the type of a column, or of a
