@@ -97,7 +97,7 @@ export function rowsOf({ text }: JsonBody): readonly unknown[] {
   if (text.length === 0) return [];
   const json = textOf(text);
   const parsed = json === null ? undefined : parseWithDigits(json);
-  if (parsed === undefined) throw errors.invalidJson();
+  if (parsed === undefined) throw errors.invalidJson("The text is not JSON");
   return Array.isArray(parsed) ? parsed : [parsed];
 }
 

@@ -13,6 +13,8 @@ import { OperationRecorder, RecordingGuard, verified } from "./recorder.ts";
 export const recordCommand: Command = {
   name: "record",
   doc: "Serve, and add the requests that succeed to a file of operations",
+  example: "record api.operations svc.conf",
+  page: "docs/how-to/permit-known-requests.md",
   flags: flagsOf({ "--from FILE": "Read the requests of an access log in JSON instead" }),
   operands: { pattern: /\.operations$/, placeholder: "FILE.operations", doc: "File to add to" },
   failureCode: 2,
