@@ -81,7 +81,7 @@ Deno.test("release.yml compiles before it releases, and names images by version 
   ]);
 });
 
-Deno.test("dependabot.yml has all folders with a lock file", async () => {
+Deno.test("dependabot.yml names folders with a lock file", async () => {
   const text = await Deno.readTextFile(new URL("../dependabot.yml", folder));
   const { updates } = load(text) as {
     readonly updates: readonly { readonly "package-ecosystem": string; directories?: string[] }[];

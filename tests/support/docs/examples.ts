@@ -222,7 +222,8 @@ async function runPage(path: string | null, { superuserUri }: TestDatabase): Pro
   if (path === null) return;
   const page = { path, text: await Deno.readTextFile(`${root}${path}`) };
   await withClient(superuserUri!, async (client) => {
-    const sql = codeBlocks(page).filter(({ language }) => language === "sql");
+    const sql = codeBlocks(page)
+      .filter(({ language, flags }) => language === "sql" && !flags.includes("ignore"));
     for (const { text } of sql) await client.query(text);
   });
 }
