@@ -51,7 +51,7 @@ export function readCurl(
       if (word === "-I") method = "HEAD";
     } else if (word === "-N") continue;
     else if (word === "-X") method = words[++at]!;
-    else if (word === "-d") body = words[++at]!;
+    else if (word === "-d" || word === "--data-binary") body = words[++at]!;
     else if (word === "-H") {
       const [, name, value] = /^([^:]+):\s*(.*)$/.exec(words[++at]!)!;
       headers.append(name!, value!);

@@ -39,6 +39,12 @@ export const examples = {
     page: "docs/how-to/version-an-api.md",
     options: { ...shop, dbSchemas: ["v2 < api"] },
   },
+  files: {
+    file: "examples/shop/shop.sql",
+    demo: "shop",
+    page: "docs/how-to/serve-files-and-images.md",
+    options: shop,
+  },
   supabase: {
     file: "examples/shop/shop.sql",
     demo: "shop",

@@ -9,16 +9,25 @@ import { fileURLToPath } from "node:url";
 
 const pages = fileURLToPath(new URL("../pages", import.meta.url));
 
+const { version, repository } = JSON.parse(
+  readFileSync(fileURLToPath(new URL("../facts.json", import.meta.url)), "utf8"),
+);
+
+/** Anchors as on GitHub, for which the links of pages are written. */
+function slugify(heading) {
+  return heading.trim().toLowerCase().replace(/[^\p{L}\p{N}\p{M}_ -]/gu, "").replaceAll(" ", "-");
+}
+
 /** Groups of links under the headings of `docs/README.md`. */
 function sidebar() {
-  const index = readFileSync(join(pages, "README.md"), "utf8");
+  const index = readFileSync(join(pages, "overview.md"), "utf8");
   return index.split(/^## /m).slice(1).map((section) => ({
     text: section.split("\n")[0],
     items: Array.from(
       section.matchAll(/^- \[([^\]]+)\]\(([^)]+)\)/gm),
       ([, text, link]) => ({
         text,
-        link: `/${link.replace(/README\.md$/, "").replace(/\.md$/, "")}`,
+        link: `/${link.replace(/^\.\//, "").replace(/index\.md$/, "").replace(/\.md$/, "")}`,
       }),
     ),
   }));
@@ -38,6 +47,16 @@ export default {
   cacheDir: "./cache",
   // Addresses of servers that a tutorial starts.
   ignoreDeadLinks: "localhostLinks",
-  rewrites: { "README.md": "index.md", ":folder/README.md": ":folder/index.md" },
-  themeConfig: { search: { provider: "local" }, sidebar: sidebar(), outline: [2, 3] },
+  markdown: { anchor: { slugify } },
+  themeConfig: {
+    search: { provider: "local" },
+    sidebar: sidebar(),
+    outline: [2, 3],
+    nav: [
+      { text: "Guides", link: "/overview" },
+      { text: "Options", link: "/reference/options" },
+      { text: version, link: `${repository}/blob/main/CHANGELOG.md` },
+    ],
+    socialLinks: [{ icon: "github", link: repository }],
+  },
 };

@@ -1,0 +1,92 @@
+/** Makes the pages of the site from the files of the repository. @module */
+import { dirname, join, posix } from "node:path";
+
+/** What the pages say about the project. */
+export interface SiteFacts {
+  readonly version: string;
+  /** Address of the repository, without a slash at its end. */
+  readonly repository: string;
+}
+
+/** Returns the path of a page on the site, of a path in the repository: `docs/README.md` is the overview. */
+export function sitePath(path: string): string {
+  if (path === "docs/README.md") return "overview.md";
+  return path.replace(/^docs\//, "").replace(/README\.md$/, "index.md");
+}
+
+/**
+ * Returns a page of `docs/` for the site. Links to examples lead to their pages, links to other files of the
+ * repository to the repository.
+ */
+export function sitePage(path: string, text: string, facts: SiteFacts): string {
+  return text.replace(/\]\(((?![a-z]+:|#)[^)#\s]+)(#[^)\s]*)?\)/g, (_, target, anchor = "") => {
+    const file = posix.normalize(posix.join(dirname(path), target));
+    return `](${targetOf(file, dirname(sitePath(path)), facts)}${anchor})`;
+  });
+}
+
+function targetOf(file: string, from: string, { repository }: SiteFacts): string {
+  const isPage = file.startsWith("docs/") || file.startsWith("examples");
+  if (!isPage) return `${repository}/blob/main/${file}`;
+  const target = posix.relative(from, sitePath(file.startsWith("docs/") ? file : exampleOf(file)));
+  return target.startsWith(".") ? target : `./${target}`;
+}
+
+/** Returns the page of a file or a folder of `examples/`. */
+export function exampleOf(path: string): string {
+  const name = path.replace(/\/$/, "");
+  return /\.\w+$|(?:^|\/)(?:Containerfile|Caddyfile)$/.test(name)
+    ? `${name}.md`
+    : `${name}/index.md`;
+}
+
+const languages: Readonly<Record<string, string>> = {
+  conf: "toml",
+  contract: "text",
+  cases: "text",
+  css: "css",
+  cfg: "text",
+  html: "html",
+  js: "js",
+  json: "json",
+  mjs: "js",
+  service: "ini",
+  sql: "sql",
+  ts: "ts",
+  yaml: "yaml",
+  yml: "yaml",
+};
+
+/** Returns the page of a file of `examples/`. The search of the site leaves it out. */
+export function examplePage(path: string, text: string, { repository }: SiteFacts): string {
+  const language = languages[path.split(".").at(-1)!] ?? "text";
+  const fence = text.includes("```") ? "````" : "```";
+  return `---
+search: false
+---
+
+# ${path.split("/").at(-1)}
+
+[${path}](${repository}/blob/main/${path}) of the repository:
+
+${fence}${language}
+${text.trimEnd()}
+${fence}
+`;
+}
+
+/** Returns the page of a folder of `examples/`, with its files. */
+export function folderPage(path: string, files: readonly string[]): string {
+  const items = files.map((file) => `- [${file}](./${exampleOf(file)})`);
+  return `---\nsearch: false\n---\n\n# ${path}\n\n${items.join("\n")}\n`;
+}
+
+/** Fills the landing page. */
+export function landingPage(template: string, { version, repository }: SiteFacts): string {
+  return template.replaceAll("%VERSION%", version).replaceAll("%REPOSITORY%", repository);
+}
+
+/** Returns where a page is written below the folder of the site's pages. */
+export function pagePath(folder: string, path: string): string {
+  return join(folder, sitePath(path));
+}
