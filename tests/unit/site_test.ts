@@ -25,6 +25,7 @@ const links: readonly (readonly [page: string, link: string, expected: string])[
 for (const [page, link, expected] of links) {
   Deno.test(`sitePage() links ${link} of ${page} to ${expected}`, () => {
     strictEqual(sitePage(page, `See [a page](${link}).`, facts), `See [a page](${expected}).`);
+    strictEqual(sitePage(page, `\n[a]: ${link}\n`, facts), `\n[a]: ${expected}\n`);
   });
 }
 

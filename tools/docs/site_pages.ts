@@ -19,10 +19,14 @@ export function sitePath(path: string): string {
  * repository to the repository.
  */
 export function sitePage(path: string, text: string, facts: SiteFacts): string {
-  return text.replace(/\]\(((?![a-z]+:|#)[^)#\s]+)(#[^)\s]*)?\)/g, (_, target, anchor = "") => {
-    const file = posix.normalize(posix.join(dirname(path), target));
-    return `](${targetOf(file, dirname(sitePath(path)), facts)}${anchor})`;
-  });
+  const siteTarget = (target: string) => {
+    const [, name = "", anchor = ""] = /^([^#]*)(.*)$/.exec(target)!;
+    if (name === "" || /^[a-z]+:/.test(name)) return target;
+    const file = posix.normalize(posix.join(dirname(path), name));
+    return `${targetOf(file, dirname(sitePath(path)), facts)}${anchor}`;
+  };
+  return text.replace(/\]\(([^)\s]+)\)/g, (_, target) => `](${siteTarget(target)})`)
+    .replace(/^(\[[^\]]+\]: )(\S+)$/gm, (_, label, target) => label + siteTarget(target));
 }
 
 function targetOf(file: string, from: string, { repository }: SiteFacts): string {
