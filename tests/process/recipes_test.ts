@@ -6,8 +6,10 @@ import { sendDue } from "../../examples/webhooks/worker.ts";
 import { OpenExamples, type ServedShop, tokensOf } from "../support/docs/examples.ts";
 import { codeBlocks, root } from "../support/docs/markdown.ts";
 import { withClient } from "../support/database/postgres_client.ts";
+import { testSecret } from "../support/handler/token.ts";
 import { freePort } from "../support/server/free_port.ts";
-import { startDeno } from "../support/server/process.ts";
+import { configText, startDeno, startService } from "../support/server/process.ts";
+import { programFolder } from "../support/server/program.ts";
 import { eventually } from "../support/timing/eventually.ts";
 
 interface Recipe extends ServedShop {
@@ -193,3 +195,84 @@ recipe("sign-up-with-better-auth", async ({ api, page, database, sql }) => {
     allowed_roles: ["shop_customer"],
   }],
 }));
+
+Deno.test("docs/how-to/migrate-without-downtime.md: no request of two versions fails", async () => {
+  const path = "docs/how-to/migrate-without-downtime.md";
+  const text = await Deno.readTextFile(`${root}${path}`);
+  ok(text.split("\n").length <= 61, "a recipe has at most 60 lines");
+  await using owner = new AsyncDisposableStack();
+  const database = await owner.use(new OpenExamples()).copyShop(owner);
+  const runBlock = (flag: string) =>
+    withClient(database.superuserUri!, async (client) => {
+      await client.query(
+        codeBlocks({ path, text }).find(({ flags }) => flags.includes(flag))!.text,
+      );
+    });
+  const folder = owner.use(await programFolder());
+  const config = {
+    "db-uri": database.uri,
+    "db-schemas": "api",
+    "db-anon-role": "web_anon",
+    "jwt-secret": testSecret,
+  };
+  await folder.write("svc.conf", configText(config));
+  const contract = (await folder.run(["contract", "svc.conf"], {})).stdout;
+  await folder.write("api.contract", contract);
+  const diff = () => folder.run(["diff", "api.contract", "svc.conf"], {});
+  const service = owner.use(await startService(config));
+  await service.listening();
+  const as = { role: "shop_customer", sub: "1" };
+  let isRunning = true;
+  const answers = { api: 0, v2: 0 };
+  /** Writes and reads until the end, as a client of one version. */
+  const client = async (schema: "api" | "v2", column: string) => {
+    const headers = { "Content-Profile": schema, "Accept-Profile": schema };
+    for (; isRunning; answers[schema]++) {
+      const body = { [column]: `${schema} ${answers[schema]}` };
+      const line = `/reviews?id=eq.1&select=${column}`;
+      const written = await service.fetch(`PATCH ${line}`, { as, headers, body });
+      strictEqual(written.status, 204, await written.text());
+      const read = await service.fetch(`GET ${line}`, { as, headers });
+      strictEqual(read.status, 200);
+      strictEqual(typeof (await read.json())[0][column], "string");
+    }
+  };
+  const clients = [client("api", "text")];
+  const stop = async () => {
+    isRunning = false;
+    await Promise.all(clients);
+  };
+  owner.defer(stop);
+  const more = async () => {
+    const before = answers.api;
+    await eventually("the old client continues", () => answers.api > before + 5);
+  };
+  await more();
+  await runBlock("expand");
+  const expanded = await diff();
+  deepStrictEqual(
+    expanded.stdout.split("\n").filter((line) => line.startsWith("breaking")),
+    ["breaking  grant web_anon api.reviews select: wider: body"],
+  );
+  const after = service.stderr.all.length;
+  const current = await Deno.readTextFile(service.configPath);
+  const both = current.replace(/^db-schemas.*$/m, 'db-schemas = "v2 < api"');
+  await Deno.writeTextFile(service.configPath, both);
+  service.signal("SIGUSR2");
+  await service.stderr.waitFor(/Config reloaded$/, { after });
+  clients.push(client("v2", "body"));
+  await more();
+  await eventually("the new client continues", () => answers.v2 > 5);
+  await stop();
+  const { text: old, body } = (await withClient(
+    database.superuserUri!,
+    async (client) => (await client.query("select text, body from api.reviews where id = 1")).rows,
+  ))[0]!;
+  strictEqual(old, body);
+  await runBlock("contract");
+  const read = await service.fetch("GET /reviews?id=eq.1&select=body");
+  deepStrictEqual([read.status, await read.json()], [200, [{ body }]]);
+  const { code, stdout } = await diff();
+  strictEqual(code, 1);
+  ok(/breaking +column api\.reviews\.text: lost/.test(stdout), stdout);
+});

@@ -170,8 +170,7 @@ export class OpenExamples implements AsyncDisposable {
     owner: AsyncDisposableStack,
     options: Partial<Parameters<typeof createHandler>[0]> = {},
   ): Promise<ServedShop> {
-    const database = await copyPostgres(await this.#database("shop"));
-    owner.defer(() => database.remove());
+    const database = await this.copyShop(owner);
     await runPage(page, database);
     const handler = await openExample(database.uri, { ...shop, ...options }, owner);
     const server = Deno.serve(
@@ -180,6 +179,13 @@ export class OpenExamples implements AsyncDisposable {
     );
     owner.use(server);
     return { api: `http://127.0.0.1:${server.addr.port}`, database };
+  }
+
+  /** Copies the database of the shop. */
+  async copyShop(owner: AsyncDisposableStack): Promise<TestDatabase> {
+    const database = await copyPostgres(await this.#database("shop"));
+    owner.defer(() => database.remove());
+    return database;
   }
 
   /** Returns the handler of all pages that only read. */
