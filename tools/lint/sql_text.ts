@@ -14,6 +14,7 @@ const allowed = [
   "src/state/schema_cache/",
   "src/base/sql/",
   "src/wings/audit/diagnosis/measure.ts",
+  "src/wings/audit/isolation/worlds.ts",
   "src/wings/audit/policy_test/generate.ts",
   "src/wings/audit/why/row_results.ts",
   "src/process/cli/init/init_sql.ts",

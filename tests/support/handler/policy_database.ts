@@ -13,10 +13,11 @@ export interface PolicyDatabase extends AsyncDisposable {
   readonly authenticator: RunSetup | null;
 }
 
-/** Opens a database with `tests/fixtures/policy_tests.sql`. */
+/** Opens a database with `tests/fixtures/policy_tests.sql`. `options` are further values by name. */
 export async function policyDatabase(
   engine: Engine,
   includes: Readonly<Record<string, string>> = {},
+  options: Readonly<Record<string, string>> = {},
 ): Promise<PolicyDatabase> {
   const fixture = { name: "policy_tests", roles: ["web_anon", "web_user"] };
   const database = await engines[engine](fixture);
@@ -29,6 +30,9 @@ export async function policyDatabase(
         ["db-uri", { name: "--db-uri", value: uri }],
         ["db-schemas", { name: "--db-schemas", value: "api" }],
         ["db-anon-role", { name: "--db-anon-role", value: "web_anon" }],
+        ...Object.entries(options).map(([key, value]) =>
+          [key, { name: `--${key}`, value }] as const
+        ),
       ]),
       defaults: {},
       databaseUrl: null,

@@ -6,13 +6,9 @@ import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { parsePreferences } from "../../../api/request/preferences.ts";
-import { compile, ident, sql } from "../../../base/sql/fragment.ts";
-import {
-  preamble,
-  settingsOf,
-  sharedSettings,
-  type TransactionOwner,
-} from "../../../api/transaction/preamble.ts";
+import type { QualifiedName } from "../../../state/schema_cache/schema_cache.ts";
+import { compile, ident, type Sql, sql } from "../../../base/sql/fragment.ts";
+import { preamble, settingsOf, sharedSettings } from "../../../api/transaction/preamble.ts";
 import { planContextOf } from "../../../api/transaction/settings.ts";
 import type { AccessCell } from "./cells.ts";
 
@@ -22,50 +18,59 @@ interface CountInput {
   readonly identity: Identity;
 }
 
-/** Returns the cells with the number of visible rows for each select. Each query runs after the
- * settings of a GET, for at most 1 s. */
+/** Reads the rows of a query as a caller, after the settings of a GET of a relation. */
+export type ReadAsCaller = (
+  relation: QualifiedName,
+  query: Sql,
+) => Promise<readonly (readonly (string | null)[])[]>;
+
+/** Returns the cells with the number of visible rows for each select. Each query runs for at most 1 s. */
 export async function withCounts(
   cells: readonly AccessCell[],
   input: CountInput,
 ): Promise<readonly AccessCell[]> {
-  const { database, config: { dialect }, identity } = input;
-  const settings = metadataTransaction([roleStatement(await database.version(), dialect)]);
-  const { rows } = await database.transaction(settings);
-  const { byRole, loginSetsTimeout } = readRoles(rows.at(-1)![0]![0]!);
-  const owner = { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
+  const read = await callerReader(input);
   const counted: AccessCell[] = [];
   for (const cell of cells) {
     const isRead = cell.action === "select" && cell.may !== "no";
-    counted.push(isRead ? { ...cell, visible: await countOf(cell.relation, owner, input) } : cell);
+    counted.push(isRead ? { ...cell, visible: await countOf(cell.relation, read) } : cell);
   }
   return counted;
 }
 
-async function countOf(
-  relation: string,
-  owner: TransactionOwner,
-  { database, config }: CountInput,
-): Promise<number | string> {
+/** Returns the function that reads as the caller. A query has 1 s. */
+export async function callerReader(input: CountInput): Promise<ReadAsCaller> {
+  const { database, config, identity } = input;
+  const query = metadataTransaction([roleStatement(await database.version(), config.dialect)]);
+  const { byRole, loginSetsTimeout } = readRoles(
+    (await database.transaction(query)).rows.at(-1)![0]![0]!,
+  );
+  const owner = { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
+  const limited = { ...config, maxStatementTimeoutMs: 1000 };
+  return async ({ schema, name }, text) => {
+    const request = { cookies: {}, headers: {}, method: "GET", path: `/${name}`, schema };
+    const get = { ...request, preferences: parsePreferences(null) };
+    const settings = settingsOf(sharedSettings(get, null, owner, limited), get, owner);
+    const { rows } = await database.transaction({
+      ...metadataTransaction([], "rollback"),
+      statements: [...preamble(settings, { config, owner }), { ...compile(text), use: "rows" }],
+      retry: "never",
+      planContext: planContextOf(settings),
+    });
+    return rows.at(-1)!;
+  };
+}
+
+async function countOf(relation: string, read: ReadAsCaller): Promise<number | string> {
   // The names of `api."a.b"`.
   const [schema = "", name = ""] = Array.from(
     relation.matchAll(/"((?:[^"]|"")*)"|[^."]+/g),
     ([whole, quoted]) => quoted?.replaceAll('""', '"') ?? whole,
   );
-  const request = { cookies: {}, headers: {}, method: "GET", path: `/${name}`, schema };
-  const get = { ...request, preferences: parsePreferences(null) };
-  const limited = { ...config, maxStatementTimeoutMs: 1000 };
-  const settings = settingsOf(sharedSettings(get, null, owner, limited), get, owner);
-  const count = sql`select pg_catalog.count(*) from (select from ${
-    ident(schema, name)
-  } limit 10001) t`;
+  const rows = sql`select from ${ident(schema, name)} limit 10001`;
   try {
-    const { rows } = await database.transaction({
-      ...metadataTransaction([], "rollback"),
-      statements: [...preamble(settings, { config, owner }), { ...compile(count), use: "rows" }],
-      retry: "never",
-      planContext: planContextOf(settings),
-    });
-    return Number(rows.at(-1)![0]![0]);
+    const count = await read({ schema, name }, sql`select pg_catalog.count(*) from (${rows}) t`);
+    return Number(count[0]![0]);
   } catch (thrown) {
     if (thrown instanceof DatabaseError) return thrown.failure.sqlstate;
     throw thrown;

@@ -42,8 +42,7 @@ async function test(
   { withTransport }: CommandContext,
 ): Promise<number> {
   const isGenerated = flags.has("--generate");
-  const paths = isGenerated || operands.length > 0 ? operands : findCases(config);
-  const files = Array.from(new Set(paths), readCases);
+  const files = isGenerated ? [] : readFiles(operands, config);
   return await withTransport(config, async (connection) => {
     const setup = { ...connection, readInclude };
     if (isGenerated) {
@@ -71,6 +70,11 @@ async function test(
     printError(`${svcDialect.productToken} test --mutate: ${summary}`);
     return text === "" ? 0 : 1;
   });
+}
+
+/** Reads the files of the operands, or all without operands. */
+export function readFiles(operands: readonly string[], config: ConfigArguments) {
+  return Array.from(new Set(operands.length > 0 ? operands : findCases(config)), readCases);
 }
 
 /** Returns the files below `tests/` in the folder of the configuration file, else in the working directory. */

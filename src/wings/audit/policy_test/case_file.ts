@@ -50,17 +50,26 @@ export interface CaseFile {
   /** By name, with `anonymous`. */
   readonly callers: CaseCallers;
   readonly cases: readonly PolicyCase[];
+  readonly leaks: readonly AcceptedLeak[];
+}
+
+/** A way to learn of hidden rows that is accepted: requests of a caller, or of all by `*`. */
+export interface AcceptedLeak {
+  readonly line: number;
+  /** `anna PATCH /customers of api.customers by customers_email_key` */
+  readonly key: string;
 }
 
 /**
  * Parses a file. Throws an `Error`: `line 4: expected …`.
  *
  * ```text
- * File    = Fixtures "===" *Caller "===" *Case
+ * File    = Fixtures "===" *Caller "===" *( Case / Leak )
  * Caller  = Name Role [ Claims ]
  * Case    = Name Request [ "=>" Expectation ] *Header
  * Request = Method Target [ Body ]
  * Header  = Indentation Name ":" Value
+ * Leak    = "leak:" ( Name / "*" ) Method Path "of" Table "by" Object ":" Reason
  * ```
  */
 export function parseCaseFile(text: string): CaseFile {
@@ -71,9 +80,11 @@ export function parseCaseFile(text: string): CaseFile {
   }
   const callers = new Map<string, CaseCaller | null>([["anonymous", null]]);
   const cases: PolicyCase[] = [];
+  const leaks: AcceptedLeak[] = [];
   for (const [index, line] of lines.entries()) {
     if (index <= first || index === second || /^\s*(?:#|$)/.test(line)) continue;
     if (index < second) addCaller(callers, line, index + 1);
+    else if (line.startsWith("leak:")) leaks.push(readLeak(line, index + 1));
     else if (!/^\s/.test(line)) cases.push(readCase(line, index + 1, callers));
     else {
       const last = cases.pop();
@@ -84,7 +95,7 @@ export function parseCaseFile(text: string): CaseFile {
   const sql = lines.slice(0, first).join("\n");
   // SQL has no comments that begin with a number sign.
   const fixtures = sql.replace(/^(?:#.*(?:\n|$))+/, (head) => head.replace(/.+/g, ""));
-  return { fixtures, callers, cases };
+  return { fixtures, callers, cases, leaks };
 }
 
 /** Null for callers without a token. */
@@ -102,6 +113,14 @@ function addCaller(callers: Map<string, CaseCaller | null>, line: string, number
     throw problem(number, "expected another name, a role, and claims as a JSON object");
   }
   callers.set(name, { role, claims });
+}
+
+function readLeak(text: string, line: number): AcceptedLeak {
+  const [, key] = /^leak:\s+(\S+ [A-Z]+ \/\S* of \S+ by \S+): \S/.exec(text) ?? [];
+  if (key === undefined) {
+    throw problem(line, "expected leak: NAME METHOD PATH of TABLE by OBJECT: REASON");
+  }
+  return { line, key };
 }
 
 function readCase(text: string, line: number, callers: CaseCallers): PolicyCase {

@@ -58,11 +58,7 @@ export async function caseRunner(
 ): Promise<(each: PolicyCase) => Promise<CaseResult>> {
   const { dbAnonRole } = state.appState.snapshot.config;
   const roleOf = ({ caller }: PolicyCase) => caller === null ? dbAnonRole : caller.role;
-  const params = [JSON.stringify(file.cases.map(roleOf))];
-  const statement = { text: mendingSql, params, use: "rows" } as const;
-  const { rows } = await state.database.transaction(metadataTransaction([statement], "rollback"));
-  const sql = rows.at(-1)!.join(" ");
-  if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
+  await checkRoles(state, name, file.cases.map(roleOf));
   const send = requestSender(state, setup);
   return async (each) => {
     const answer = await readAnswer(await send(each.caller, each));
@@ -71,6 +67,18 @@ export async function caseRunner(
       : differenceOf(each.expectation, answer);
     return { file: name, case: each, role: roleOf(each), answer, difference };
   };
+}
+
+/** Rejects with an `Error` if the login cannot take a role. */
+export async function checkRoles(
+  { database }: CaseState,
+  name: string,
+  roles: readonly (string | null)[],
+): Promise<void> {
+  const statement = { text: mendingSql, params: [JSON.stringify(roles)], use: "rows" } as const;
+  const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
+  const sql = rows.at(-1)!.join(" ");
+  if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
 }
 
 /** Returns the function that sends the request of a caller to the handler. */

@@ -14,11 +14,11 @@ export function failureText(results: readonly CaseResult[], why: string): string
   }).join("");
 }
 
-function failuresOf(results: readonly CaseResult[]): readonly CaseResult[] {
+function failuresOf<Result extends ReportedCase>(results: readonly Result[]): readonly Result[] {
   return results.filter(({ difference }) => difference !== null);
 }
 
-function nameOf({ case: { name, method, target } }: CaseResult): string {
+function nameOf({ case: { name, method, target } }: ReportedCase): string {
   return `${name} ${method} ${target}`;
 }
 
@@ -61,8 +61,11 @@ export async function gapsText(results: readonly CaseResult[], setup: RunSetup):
   return printable(`; no case for ${missing.length} ${noun} of the matrix: ${missing.join(", ")}`);
 }
 
+/** The parts of a result that JUnit has. */
+export type ReportedCase = Pick<CaseResult, "file" | "case" | "difference">;
+
 /** Returns the document of JUnit: a suite for each file, a test case for each line. */
-export function junitText(results: readonly CaseResult[]): string {
+export function junitText(results: readonly ReportedCase[]): string {
   const suites = Array.from(groupBy(results, ({ file }) => file), ([file, own]) => [
     `<testsuite name="${xml(file)}" tests="${own.length}" failures="${failuresOf(own).length}">`,
     ...own.map((result) => {

@@ -20,7 +20,7 @@ export interface RelationTarget {
   readonly visible: JsonRow | null;
   /** Computed columns. */
   readonly computed: readonly string[];
-  /** Relationships to relations that the caller may read. */
+  /** Relationships to relations of the exposed schemas. */
   readonly related: readonly (readonly [Relationship, RelationTarget])[];
 }
 
@@ -76,13 +76,14 @@ function addReads(add: Add, target: RelationTarget, { hasAggregates }: RequestOp
   add("GET", `select=${list(select)}`, null, "count=exact");
   add("HEAD", `select=${list(select)}`, null, "count=exact");
   for (const column of select) {
-    for (const row of rows) {
+    for (const row of primaryKey.includes(column) ? rows : rows.slice(-1)) {
       for (const filter of filterOf(column, row[column])) {
         add("GET", `select=${list([column])}&${filter}`);
       }
     }
   }
   for (const column of computed) {
+    add("GET", `select=${key}&${list([column])}=not.is.null`);
     add("GET", `select=${key},${list([column])}&order=${list([column])}`);
   }
   const isOrdered = /int|numeric|double|real|text|char|date|time/;
@@ -93,14 +94,16 @@ function addReads(add: Add, target: RelationTarget, { hasAggregates }: RequestOp
     `${list([name])}.max()`
   );
   if (hasAggregates) add("GET", `select=${["count()", ...maxima].join(",")}`);
-  for (const each of related) addEmbeds(add, key, each, hasAggregates);
+  for (const each of related) {
+    if (each[1].grants.select.length > 0) addEmbeds(add, key, each, hasAggregates);
+  }
 }
 
 /** Adds the requests of a relation that embed another one. */
 function addEmbeds(
   add: Add,
   key: string,
-  [each, { grants, rows }]: readonly [Relationship, RelationTarget],
+  [each, { relation: { primaryKey: keys }, grants, rows }]: readonly [Relationship, RelationTarget],
   hasAggregates: boolean,
 ): void {
   const name = each.kind === "computed" ? each.function.name : each.foreign.name;
@@ -120,8 +123,17 @@ function addEmbeds(
       `select=${key},...${embed}(${grants.select.map((column, at) => `y${at}:${list([column])}`)})`,
     );
   }
+  // Keys come last, since they decide the order alone.
+  const order = grants.select.toSorted((a, b) =>
+    Number(keys.includes(a)) - Number(keys.includes(b))
+  );
+  if (isToOne) {
+    add(
+      "GET",
+      `select=${key},x:${embed}()&order=${order.map((name) => `x(${list([name])})`)}`,
+    );
+  }
   for (const column of grants.select) {
-    if (isToOne) add("GET", `select=${key},x:${embed}()&order=x(${list([column])})`);
     for (const filter of rows.slice(0, 1).flatMap((row) => filterOf(column, row[column]))) {
       add("GET", `select=${key},x:${embed}!inner()&x.${filter}`, null, "count=exact");
     }
@@ -129,7 +141,7 @@ function addEmbeds(
 }
 
 /** Values of keys that no row has. */
-const freshValues: readonly (readonly [type: RegExp, value: unknown])[] = [
+export const freshValues: readonly (readonly [type: RegExp, value: unknown])[] = [
   [/int|numeric/, 1_900_000_001],
   [/uuid/, "00000000-0000-4000-8000-000000900003"],
   [/text|char/, "svc"],
@@ -140,6 +152,10 @@ function addWrites(add: Add, { relation, grants, rows, visible, related }: Relat
   const { primaryKey, columns, uniqueIndexes = [] } = relation;
   const own = visible === null ? null : whereOf(relation, visible);
   const sample = visible ?? rows[0] ?? {};
+  const keys = uniqueIndexes.flatMap((index) => index.columns === null ? [] : [index.columns]);
+  const representation = grants.select.length > 0
+    ? [[`select=${list(grants.select)}`, "return=representation"]]
+    : [];
   // The foreign keys of rows that refer to hidden rows.
   const references = related.flatMap(([each, parent]) =>
     each.kind !== "many-to-one"
@@ -148,12 +164,18 @@ function addWrites(add: Add, { relation, grants, rows, visible, related }: Relat
         Object.fromEntries(each.pairs.map(([column, foreign]) => [column, row[foreign]]))
       )
   );
-  for (
-    const body of [sample, ...rows].flatMap((row) => update.map((name) => ({ [name]: row[name] })))
-  ) {
-    if (own !== null) add("PATCH", own, body);
+  if (own !== null) {
+    for (const name of update) add("PATCH", own, { [name]: sample[name] });
+    for (const row of rows) {
+      const body = update.map((name) => [name, row[name]] as const);
+      for (const pair of body) add("PATCH", own, Object.fromEntries([pair]));
+      if (body.length > 1) add("PATCH", own, Object.fromEntries(body));
+    }
   }
   for (const name of update.slice(0, 1)) {
+    for (const [select, prefer] of own === null ? [] : representation) {
+      add("PATCH", `${own}&${select}`, { [name]: sample[name] }, prefer!);
+    }
     for (const row of rows) add("PATCH", whereOf(relation, row), { [name]: sample[name] });
     add("PATCH", "", { [name]: sample[name] });
   }
@@ -167,15 +189,16 @@ function addWrites(add: Add, { relation, grants, rows, visible, related }: Relat
       primaryKey.includes(name) && value !== null;
     const fresh = Object.fromEntries(
       written.filter((column) => !isFilled(column)).map(({ name, baseType }) => {
-        const isKey = primaryKey.includes(name) && !references.some((each) => name in each);
+        const isKey = keys.flat().concat(primaryKey).includes(name) &&
+          !references.some((each) => name in each);
         const value = freshValues.find(([type]) => isKey && type.test(baseType));
         return [name, value?.[1] ?? sample[name]];
       }),
     );
     for (const reference of [{}, ...references]) add("POST", "", { ...fresh, ...reference });
+    for (const [select, prefer] of representation) add("POST", select!, fresh, prefer!);
     for (const row of rows) {
       add("POST", "", copy(row));
-      const keys = uniqueIndexes.flatMap((index) => index.columns === null ? [] : [index.columns]);
       for (const key of keys) {
         for (const word of ["merge", "ignore"]) {
           add("POST", `on_conflict=${list(key)}`, copy(row), `resolution=${word}-duplicates`);

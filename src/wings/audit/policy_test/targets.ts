@@ -1,6 +1,7 @@
 /** Reads what a caller may do with the relations of the exposed schemas. @module */
 import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
 import { compile, ident, sql } from "../../../base/sql/fragment.ts";
+import { StatementError } from "../../../database/connection/savepoint_database.ts";
 import { readAccess } from "../access/cells.ts";
 import type { CaseCaller, CaseRequest } from "./case_file.ts";
 import type { CaseState } from "./case_handler.ts";
@@ -66,7 +67,7 @@ export async function readTargets(
     const all = config.dbSchemas.flatMap((each) => cache!.relationships(target.relation, each));
     target.related = all.flatMap((relationship) => {
       const foreign = byName.get(cellName(relationship.foreign));
-      return foreign && foreign.grants.select.length > 0 ? [[relationship, foreign] as const] : [];
+      return foreign ? [[relationship, foreign] as const] : [];
     });
   }
   return found;
@@ -100,7 +101,12 @@ export async function fixtureRows(
     sql`t.xmin::pg_catalog.text::pg_catalog.int8 = pg_catalog.txid_current() % 4294967296`;
   const order = isView ? sql`` : sql`order by ${isOwn} desc`;
   const rows = sql`select t.* from ${ident(schema, name)} t ${order} limit 2`;
-  const all = await database.run(compile(sql`select pg_catalog.json_agg(r) from (${rows}) r`).text);
+  const query = compile(sql`select pg_catalog.json_agg(r) from (${rows}) r`).text;
+  const all = await database.within(() => database.run(query)).catch((error) => {
+    // A view may fail.
+    if (error instanceof StatementError) return [[null]];
+    throw error;
+  });
   const found: JsonRow[] = JSON.parse(all[0]![0] ?? "[]");
   return { rows: found, visible: found[0] ?? null };
 }

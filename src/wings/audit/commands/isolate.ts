@@ -1,0 +1,72 @@
+/** `svc isolate`: tries to learn of rows that callers cannot see. Nothing is committed. @module */
+import { writeFileSync } from "node:fs";
+import { svcDialect } from "../../../base/dialect.ts";
+import { printable } from "../../../base/lib/printable.ts";
+import { print, printError } from "../../../base/observe/output.ts";
+import {
+  type Command,
+  type CommandCall,
+  type CommandContext,
+  flagsOf,
+} from "../../../api/command.ts";
+import { isolateFile, type TimeLimit } from "../isolation/isolate.ts";
+import { readInclude } from "../policy_test/read_cases.ts";
+import { junitText, type ReportedCase } from "../policy_test/report.ts";
+import { readFiles } from "./policy_tests.ts";
+
+export const isolateCommand: Command = {
+  name: "isolate",
+  doc: "Try to learn of rows that policies hide from the callers of policy tests",
+  example: "isolate tests/orders.cases svc.conf",
+  page: "docs/how-to/check-that-policies-hold.md",
+  flags: flagsOf({
+    "--junit=FILE": "Write the results as JUnit",
+    "--seconds=N": "Name what was not reached after N seconds. Default: 60",
+  }),
+  operands: { pattern: /\.cases$/, placeholder: "FILE.cases", doc: "Default: all below tests/" },
+  failureCode: 2,
+  run: isolate,
+};
+
+/** Resolves with 1 if a leak is not accepted, or if the line of an accepted one matches none. */
+async function isolate(
+  { config, flags, operands }: CommandCall,
+  { withTransport }: CommandContext,
+): Promise<number> {
+  const files = readFiles(operands, config);
+  const seconds = Number(flags.get("--seconds") ?? 60);
+  if (!(seconds > 0)) throw new Error("--seconds: expected a number of seconds");
+  const report = (line: string) =>
+    printError(`${svcDialect.productToken} isolate: ${printable(line)}`);
+  return await withTransport(config, async (connection) => {
+    const { now } = connection;
+    const callers = files.reduce((sum, { file }) => sum + file.callers.size, 0);
+    const limit: TimeLimit = { deadline: now() + 1000 * seconds, now, callers };
+    const results: ReportedCase[] = [];
+    let requests = 0;
+    for (const { path, file } of files) {
+      const setup = { ...connection, readInclude };
+      const found = await isolateFile({ name: path, file, setup }, limit);
+      requests += found.requests;
+      found.notes.forEach((note) => report(`${path}: ${note}`));
+      for (const { line, text, key } of found.findings) {
+        print(
+          `${printable(line === null ? `LEAK ${path} ${text}` : `FAIL ${path}:${line} ${text}`)}\n`,
+        );
+        const [name = "", method = "", target = ""] = key.split(" ");
+        const request = { name, method, target, headers: [], body: null, caller: null };
+        results.push({
+          file: path,
+          case: { ...request, line: line ?? 0, expectation: null },
+          difference: text,
+        });
+      }
+    }
+    const junit = flags.get("--junit");
+    if (junit !== undefined) writeFileSync(junit, junitText(results));
+    report(
+      `${results.length === 0 ? "no leaks" : `${results.length} leaks`} by ${requests} requests`,
+    );
+    return results.length === 0 ? 0 : 1;
+  });
+}
