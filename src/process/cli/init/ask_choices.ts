@@ -231,9 +231,14 @@ function chooseOwned(
   );
 }
 
+/** Most names of relations that a question shows. */
+const maxPrinted = 60;
+
 function printRelations(relations: readonly RelationFacts[]): void {
   if (relations.length === 0) return;
-  print(`Relations:\n  ${relations.map(({ label }) => label).join(", ")}\n`);
+  const labels = relations.slice(0, maxPrinted).map(({ label }) => label).join(", ");
+  const more = relations.length - maxPrinted;
+  print(`Relations:\n  ${labels}${more > 0 ? `, and ${more} more` : ""}\n`);
 }
 
 function revokesFunctions(

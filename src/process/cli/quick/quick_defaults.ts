@@ -120,7 +120,10 @@ function otherSchemas(
 ): readonly string[] {
   const others = schemas.filter(({ name }) => name !== chosen);
   if (others.length === 0 || others.length === schemas.length) return [];
-  const list = others.map(({ name, relations }) => `${name} (${counted(relations, "relation")})`);
+  const list = others.map(({ name, relations, functions }) => {
+    const counts = relations > 0 ? counted(relations, "relation") : counted(functions, "function");
+    return `${name} (${counts})`;
+  });
   return [
     `Other schemas: ${list.join(", ")}. --schemas=${chosen},${others[0]!.name} serves several.`,
   ];
