@@ -8,7 +8,8 @@ import { codeBlocks, root } from "../support/docs/markdown.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { testSecret } from "../support/handler/token.ts";
 import { freePort } from "../support/server/free_port.ts";
-import { configText, startDeno, startService } from "../support/server/process.ts";
+import { killFamily } from "../support/server/kill_family.ts";
+import { configText, startCommand, startDeno, startService } from "../support/server/process.ts";
 import { programFolder } from "../support/server/program.ts";
 import { eventually } from "../support/timing/eventually.ts";
 
@@ -276,3 +277,73 @@ Deno.test("docs/how-to/migrate-without-downtime.md: no request of two versions f
   strictEqual(code, 1);
   ok(/breaking +column api\.reviews\.text: lost/.test(stdout), stdout);
 });
+
+/** Installs Next.js in a folder, with the files of the page. */
+async function nextApplication(page: string, folder: string): Promise<void> {
+  const dependencies = { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" };
+  await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify({ dependencies }));
+  await Deno.mkdir(`${folder}/app`);
+  const layout = "export default ({ children }) => <html><body>{children}</body></html>;";
+  await Deno.writeTextFile(`${folder}/app/layout.jsx`, layout);
+  for (const { language, flags, text } of codeBlocks({ path: page, text: page })) {
+    if (language === "jsx") await Deno.writeTextFile(`${folder}/${flags[0]}`, text);
+  }
+  const args = ["install", "--quiet", "--node-modules-dir=auto"];
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder })
+    .output();
+  ok(success, new TextDecoder().decode(stderr));
+}
+
+// Its packages have 450 MB: the nightly run sets the variable.
+if (Deno.env.get("SVC_TEST_NEXT") === "1") {
+  recipe("use-with-nextjs", async ({ api, page, token }) => {
+    const folder = await Deno.makeTempDir({ prefix: "svc_next_" });
+    try {
+      await nextApplication(await Deno.readTextFile(page), folder);
+      const port = freePort();
+      const origin = `http://localhost:${port}`;
+      const program = `${folder}/node_modules/next/dist/bin/next`;
+      const env = { API: api, NEXT_TELEMETRY_DISABLED: "1" };
+      await using server = startCommand(
+        ["node", program, "dev", "-p", String(port)],
+        { env, cwd: folder },
+      );
+      // Its child has the same pipes.
+      await using _family = { [Symbol.asyncDispose]: () => killFamily(server.pid) };
+      await server.stdout.waitFor(/Ready in/);
+      const cookie = { Cookie: `token=${token}` };
+      const fieldsOf = async (headers: Readonly<Record<string, string>>) => {
+        const html = await (await fetch(origin, { headers })).text();
+        const inputs = html.matchAll(/<input[^>]* name="([^"]+)"(?: value="([^"]*)")?/g);
+        return new Map(Array.from(inputs, ([, name, value = ""]) => [
+          name!,
+          value.replaceAll("&quot;", '"'),
+        ]));
+      };
+      const save = async (fields: ReadonlyMap<string, string>, text: string) => {
+        const body = new FormData();
+        for (const [name, value] of fields) body.set(name, name === "text" ? text : value);
+        const response = await fetch(origin, {
+          method: "POST",
+          headers: { ...cookie, Origin: origin },
+          body,
+        });
+        await response.body?.cancel();
+        strictEqual(response.status, 200);
+      };
+      const stored = async () =>
+        (await (await fetch(`${api}/reviews?id=eq.1&select=text`)).json())[0].text;
+      const cached = await fieldsOf({});
+      const fields = await fieldsOf(cookie);
+      strictEqual(fields.get("text"), await stored());
+      await save(fields, "first");
+      strictEqual(await stored(), "first");
+      await save(fields, "second, with the old entity tag");
+      strictEqual(await stored(), "first");
+      strictEqual(cached.get("text"), fields.get("text"));
+      strictEqual((await fieldsOf({})).get("text"), "first");
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}
