@@ -2,6 +2,7 @@
  * runs it. @module */
 import type { ConfigArguments } from "../state/config/config_files.ts";
 import type { Config } from "../state/config/options.ts";
+import type { OpenGuard } from "./handler/exchange.ts";
 import type { HandleApi, PathOpener } from "./handler/handler.ts";
 import { AppState } from "../state/app_state/app_state.ts";
 import type { Transport } from "../database/transport.ts";
@@ -61,6 +62,8 @@ export interface CommandCall {
 
 /** Parts of the program that commands use, from folders that they cannot import. */
 export interface CommandContext {
+  /** Makes what decides about requests, of the wings of the program. */
+  readonly openGuard: OpenGuard;
   /** Serves until a signal ends the process. Resolves with the exit code. */
   readonly serve: (config: ConfigArguments, events?: ServeEvents) => Promise<number>;
   /**

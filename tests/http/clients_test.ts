@@ -4,9 +4,12 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { PostgrestClient } from "@supabase/postgrest-js";
 import { createClient } from "@supabase/supabase-js";
-import { type Api, serviceSuite, type SuiteOptions } from "../support/handler/api.ts";
+import { type Api, openHandler, serviceSuite, type SuiteOptions } from "../support/handler/api.ts";
 import { answers, errorBody } from "../support/handler/rows.ts";
 import { signToken } from "../support/handler/token.ts";
+import { engines } from "../support/database/engines.ts";
+import { recorderOf, recordingHandler } from "../support/handler/recording.ts";
+import type { Handler } from "../../mod.ts";
 import { eventually } from "../support/timing/eventually.ts";
 
 type Client = Pick<PostgrestClient, "from" | "rpc" | "schema">;
@@ -351,4 +354,47 @@ real.test("abort ends the request", async (api) => {
   leaver.abort();
   const { data, error } = await call;
   deepStrictEqual([data, error?.code], [null, "57014"]);
+});
+
+Deno.test("recorded requests of clients are permitted, and a second recording adds nothing", async () => {
+  const database = await engines.pg({ name: "clients", roles: ["anon", "writer"] });
+  const config = { ...base, dbUri: database.uri };
+  /** Returns the status of each request by its test. A test that expects another error ends early. */
+  const statusesOf = async (inner: Handler) => {
+    const all: (readonly [name: string, statuses: readonly number[]])[] = [];
+    for (const { name, run } of tests) {
+      const statuses: number[] = [];
+      const handle = async (request: Request) => {
+        const url = request.url.replace("/rest/v1", "");
+        const response = await inner(new Request(url, request));
+        statuses.push(response.status);
+        return response;
+      };
+      const api = { handler: handle } as unknown as Api;
+      const role = { client: await supabase(api, "anon"), writer: await supabase(api, "writer") };
+      await run(await partsOf(api, "SVC")).catch(() => {});
+      await run({ ...role, prefix: "SVC" }).catch(() => {});
+      all.push([name, statuses]);
+    }
+    await inner.close();
+    return all;
+  };
+  const recorder = recorderOf("# Recorded.\n");
+  const before = await statusesOf(recordingHandler(config, recorder));
+  match(recorder.text, /^books\S* {2}anon/m);
+  const again = recorderOf(recorder.text);
+  await statusesOf(recordingHandler(config, again));
+  strictEqual(again.text, recorder.text);
+  const { handler } = openHandler({ ...config, operations: recorder.text });
+  const after = await statusesOf(handler);
+  await database.remove();
+  let permitted = 0;
+  for (const [at, [name, statuses]] of before.entries()) {
+    for (const [position, status] of after[at]![1].entries()) {
+      if (statuses[position]! >= 400) break;
+      strictEqual(status, statuses[position], name);
+      permitted++;
+    }
+  }
+  strictEqual(permitted > 50, true, `${permitted} requests were permitted`);
 });

@@ -22,6 +22,7 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import type { BrokenOperation, DescribedOperation, SampleOf } from "../described_operation.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import type { ColumnPrivileges } from "./column_privileges.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
@@ -124,11 +125,15 @@ export interface GuardedRequest {
 
 /** Decides about the requests of a snapshot. */
 export interface RequestGuard {
+  /** Returns the permitted requests. Default: they are unknown. */
+  operations?(sampleOf?: SampleOf): readonly (BrokenOperation | DescribedOperation)[];
   /**
    * Checks a request: its head, and once more when its body has arrived. Returns whether the second check needs
    * the whole body. Throws the error of a request that it refuses.
    */
   check(exchange: Exchange, request: GuardedRequest): "text" | "keys";
+  /** Whether requests of a role are restricted. Default: they are. */
+  binds?(role: string): boolean;
   /** Called after each request that did not fail. */
   succeeded?(exchange: Exchange): void;
 }
@@ -199,7 +204,7 @@ export class Exchange implements Caller {
   plan: DataPlan | null = null;
   /** Name of the route for logs and metrics; null for the route of the path. */
   route: string | null = null;
-  /** Name of the operation that a guard found; null without one, and for batches. */
+  /** Name of the operation that a guard found; null for other requests and for batches. */
   operation: string | null = null;
   /** Epoch milliseconds. */
   readonly time: number;

@@ -9,6 +9,7 @@ import { adviceFor } from "../response/advice.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
 import { respondToOptions } from "../response/response.ts";
 import { respondToRoot, servedMetadata } from "../response/root.ts";
+import { isDescribed } from "../described_operation.ts";
 import { admit } from "./admission.ts";
 import { respondToBatch } from "./batch_request.ts";
 import { buildRootScript, schemaMetadataOf } from "../transaction/service_scripts.ts";
@@ -127,11 +128,20 @@ async function describe(
     : servedMetadata(found, schema, cache);
   if (exchange.rootReply !== "metadata") {
     const described = bookmarkHeader === null ? config : { ...config, bookmarkHeader };
-    const reply = await respondToRoot(request, planned, { metadata, cache, config: described });
+    const permitted = permittedOperations(exchange);
+    const source = { metadata, cache, config: described, permitted };
+    const reply = await respondToRoot(request, planned, source);
     return withBookmark(reply, result);
   }
   const content = new TextEncoder().encode(metadata ?? "null");
   return { status: 200, headers: [], content, length: content.length };
+}
+
+/** Returns the requests that the role of an exchange may send; null for all. */
+export function permittedOperations({ role, context: { guard } }: Exchange) {
+  const operations = guard?.operations?.() ?? null;
+  if (operations === null || guard?.binds?.(role ?? "") === false) return null;
+  return operations.filter(isDescribed).filter(({ roles }) => roles.includes(role ?? ""));
 }
 
 /** Executes a request, without row versions if the role may not read them. */

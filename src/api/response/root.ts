@@ -15,6 +15,7 @@ import {
 import { buildModel } from "./openapi/model.ts";
 import { openApi2 } from "./openapi/v2.ts";
 import { openApi3 } from "./openapi/v3.ts";
+import type { DescribedOperation } from "../described_operation.ts";
 import type { Reply } from "./reply.ts";
 import { standardVary } from "../../base/http/vary.ts";
 
@@ -23,6 +24,8 @@ export interface DocumentSource {
   readonly metadata: string | null;
   readonly cache: SchemaCache;
   readonly config: DocumentConfig;
+  /** The requests that the role may send. Default: null, for all. */
+  readonly permitted?: readonly DescribedOperation[] | null;
 }
 
 /** Makes the reply to `/`. Roles with the same privileges share one cached document. */
@@ -54,15 +57,21 @@ const writers = { "2.0": openApi2, "3.1": openApi3 } as const;
 
 function documentOf(
   { schema, version }: RootPlan,
-  { metadata, cache, config }: DocumentSource,
+  { metadata, cache, config, permitted = null }: DocumentSource,
 ): Promise<StoredDocument> {
   const store: DocumentStore = cache.derived(documentStore);
   // JSON texts contain no NUL, so different inputs have different keys.
-  const key = [version, configKey(config), JSON.stringify(schema), metadata ?? ""].join("\0");
+  const names = permitted === null ? "" : JSON.stringify(permitted.map(({ name }) => name));
+  const key = [version, configKey(config), JSON.stringify(schema), names, metadata ?? ""].join(
+    "\0",
+  );
   return store.get(key, () =>
     writeDocument(() => {
       const parsed: SchemaMetadata = metadata === null ? { comment: null } : JSON.parse(metadata);
-      return writers[version](buildModel({ schema, metadata: parsed, cache }), config);
+      const model = buildModel({ schema, metadata: parsed, cache });
+      return permitted === null
+        ? writers[version](model, config)
+        : writers[version]({ ...model, relations: [], routines: [] }, config, permitted);
     }));
 }
 

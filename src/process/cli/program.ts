@@ -7,6 +7,7 @@ import { configReader } from "../../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import { watchFile } from "./file_watch.ts";
 import { helpText, usage, versionText } from "./help.ts";
+import { openGuardOf } from "../../api/handler/handler.ts";
 import { openLog } from "../server/log.ts";
 import { fail, print, printError } from "../../base/observe/output.ts";
 import { openBrowser } from "./open_browser.ts";
@@ -33,7 +34,7 @@ import { isFile } from "../../base/lib/files.ts";
 import { withTransport } from "./with_transport.ts";
 import { printTypes } from "./types.ts";
 import { withUsualFile } from "./usual_file.ts";
-import { wingOptions } from "../wings.ts";
+import { wingOptions, wings } from "../wings.ts";
 import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
@@ -76,7 +77,12 @@ async function run(call: ParsedCall): Promise<number | void> {
       return failureCode(call);
     case "command":
       warnOfSecrets(call.call.config);
-      return await call.command.run(call.call, { serve: serveConfig, withDatabase, withTransport });
+      return await call.command.run(call.call, {
+        openGuard: openGuardOf(wings),
+        serve: serveConfig,
+        withDatabase,
+        withTransport,
+      });
     default:
       warnOfSecrets(call.config);
       return await runMode(call);
@@ -96,7 +102,7 @@ async function runMode(
     case "dump-schema":
       return await withAppState(config, dumpSchema);
     case "types":
-      return await withAppState(config, printTypes);
+      return await withAppState(config, (appState) => printTypes(appState, openGuardOf(wings)));
     case "ready":
       return await printReady(configReader(config, { wingOptions }).config);
     case "run":

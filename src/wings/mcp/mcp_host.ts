@@ -3,6 +3,7 @@
 import type { Credential } from "../../state/auth/credential.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { Wing } from "../../api/wing.ts";
+import type { DescribedOperation } from "../../api/described_operation.ts";
 import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { type Reply, withBookmark } from "../../api/response/reply.ts";
@@ -23,7 +24,7 @@ import type {
   McpMessage,
   McpReply,
 } from "./mcp_port.ts";
-import { answer, failureReply } from "../../api/handler/pipeline.ts";
+import { answer, failureReply, permittedOperations } from "../../api/handler/pipeline.ts";
 import { bodyOptions } from "../../api/handler/receive_body.ts";
 import { identifiersOf } from "../../api/handler/receive.ts";
 import { lengthError } from "../../api/request/length_limits.ts";
@@ -182,6 +183,10 @@ class HostedMessage implements McpMessage {
     const options = { ...own, maxBytes: limit };
     const payload = await receiveBody(this.request, () => new RawDecoder("text"), options);
     return payload.kind === "raw" ? payload.bytes : new Uint8Array(0);
+  }
+
+  operations(): readonly DescribedOperation[] {
+    return permittedOperations(this.#exchange) ?? [];
   }
 
   fail(thrown: unknown): Reply {

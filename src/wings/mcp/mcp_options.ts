@@ -10,8 +10,12 @@ import { endpointPath, origins } from "../../state/config/options/shared_codecs.
 /** Tools that read, in the order in which clients see them. */
 export const readTools = ["list_relations", "describe_relation", "query", "call_function"] as const;
 
+/** A tool for each line of `operations`, in place of other tools. */
+export const operationsWord = "operations";
+
 function isReadTool(name: string): true | string {
-  return (readTools as readonly string[]).includes(name) || `${name} is not a tool for reading`;
+  return name === operationsWord || (readTools as readonly string[]).includes(name) ||
+    `${name} is not a tool for reading`;
 }
 
 const names = (what: string) => list({ expected: `${what} in quotes` });
@@ -81,7 +85,7 @@ export const mcpOptions = {
       check: isReadTool,
     }),
     default: readTools,
-    doc: "Tools that agents get for reading.",
+    doc: "Tools that agents get for reading; `operations` has one for each line of `operations`.",
     example: '"list_relations, describe_relation, query"',
   }),
   "mcp-write": option({

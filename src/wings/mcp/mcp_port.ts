@@ -2,6 +2,7 @@
  * loaded with the first message, and may be another bundle: it uses the handler through these types
  * alone. @module */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { DescribedOperation } from "../../api/described_operation.ts";
 import type { errors } from "../../base/errors/catalogue.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { AgentWrite } from "../../base/observe/observation.ts";
@@ -64,6 +65,8 @@ export interface McpMessage {
   receive(maxBytes: number): Promise<Uint8Array>;
   /** Makes the API's reply to an error, and reports it as the error of the request. */
   fail(thrown: unknown): Reply;
+  /** The requests that the role may send; empty if the server permits all. */
+  operations(): readonly DescribedOperation[];
   /** Makes a request of the API in this process, with the identity of the message. Never rejects. */
   call(request: McpCall): Promise<McpReply>;
 }

@@ -87,9 +87,11 @@ async function answered<Result>(
 /** Returns the check of arguments, which keeps the compiled schemas of tools. */
 function argumentsCheck({ fromJsonSchema }: Library): CheckArguments {
   const schemas = new Map<string, ReturnType<Library["fromJsonSchema"]>>();
-  return async function check({ name, inputSchema }, values) {
-    const schema = schemas.get(name) ?? fromJsonSchema(inputSchema);
-    schemas.set(name, schema);
+  return async function check({ inputSchema }, values) {
+    // A reload may change the tools of operations.
+    const key = JSON.stringify(inputSchema);
+    const schema = schemas.get(key) ?? fromJsonSchema(inputSchema);
+    schemas.set(key, schema);
     const { issues = [] } = await schema["~standard"].validate(values);
     return issues.length === 0 ? null : issues.map(({ message }) => message).join("; ");
   };

@@ -66,7 +66,10 @@ export class Session {
   }
 
   /** Makes a request of the API. */
-  async call(call: Omit<McpCall, "headers" | "signal" | "tool">): Promise<McpReply> {
+  async call(
+    call: Omit<McpCall, "headers" | "signal" | "tool">,
+    sent: McpCall["headers"] = {},
+  ): Promise<McpReply> {
     const { method, name, traceparent } = this.facts;
     const { signal, headers } = this.message.request;
     const hasTrace = headers.has("traceparent");
@@ -75,6 +78,7 @@ export class Session {
       tool: method === "tools/call" ? name : null,
       signal,
       headers: {
+        ...sent,
         "mcp-method": method,
         ...(name === null ? {} : { "mcp-name": name }),
         ...(traceparent === null || hasTrace ? {} : { traceparent }),

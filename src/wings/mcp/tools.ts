@@ -1,5 +1,6 @@
 /** Which tools a role gets, and what their calls run. @module */
-import type { McpConfig } from "./mcp_options.ts";
+import { type McpConfig, operationsWord } from "./mcp_options.ts";
+import { callOperation, operationTools } from "./operation_tools.ts";
 import { typeSchema } from "../../api/response/openapi/v3_schemas.ts";
 import type { Routine } from "../../state/schema_cache/schema_cache.ts";
 import { describeRelation, listRelations, shortComment } from "./catalog_tools.ts";
@@ -61,6 +62,9 @@ export async function listTools(
   session: Session,
 ): Promise<readonly ToolDefinition[]> {
   const { config } = session;
+  if (config.mcpTools.includes(operationsWord)) {
+    return operationTools(session).map(({ definition }) => definition);
+  }
   const views: RoleView[] = [];
   for (const schema of config.dbSchemas) views.push(await roleView(schema, session));
   return [
@@ -106,6 +110,9 @@ export async function callTool(
   check: CheckArguments,
 ): Promise<ToolResult> {
   const { host, config } = session;
+  if (config.mcpTools.includes(operationsWord)) {
+    return await callOperationTool({ name, arguments: values }, session, check);
+  }
   const ofFunction = toolFunctions(config).find(({ tool }) => tool === name);
   const tool = configuredTools(config).find((each) => each.name === name);
   const label = tool !== undefined || ofFunction !== undefined ? name : "_unknown";
@@ -123,6 +130,22 @@ export async function callTool(
     host.countCall(label, thrown instanceof InvalidParams ? "invalid" : "error");
     throw thrown;
   }
+}
+
+async function callOperationTool(
+  { name, arguments: values = {} }: ToolCall,
+  session: Session,
+  check: CheckArguments,
+): Promise<ToolResult> {
+  const tool = operationTools(session).find(({ definition }) => definition.name === name);
+  const problem = tool === undefined ? "unknown tool" : await check(tool.definition, values);
+  if (tool === undefined || problem !== null) {
+    session.host.countCall(tool === undefined ? "_unknown" : name, "invalid");
+    throw new InvalidParams(`${name}: ${problem}`);
+  }
+  const result = await callOperation(tool, values, session);
+  session.host.countCall(name, result.isError ? "error" : "success");
+  return result;
 }
 
 async function runTool(

@@ -41,6 +41,11 @@ export function formOf(request: ApiRequest, context: FormContext): Form {
     rest;
   const operands: FormOperand[] = [];
   const sorted = (nodes: readonly unknown[]) => sortedTexts(nodes, operands);
+  // Names that are a filter or a clause, too: their value is compared as such.
+  const doubles = new Set([
+    ...clauses.map(({ name }) => name),
+    ...filters.map(({ value }) => value.field.name),
+  ]);
   const key = JSON.stringify([
     actionText(action),
     schema,
@@ -50,9 +55,10 @@ export function formOf(request: ApiRequest, context: FormContext): Form {
     sorted(logic),
     sorted(clauses),
     [...texts.keys()].sort(),
-    sortedTexts(
-      callArguments.map(([name, value]) => ({ kind: "argument", name, value })),
-      operands,
+    sorted(
+      callArguments.map(([name, value]) =>
+        doubles.has(name) ? { name } : { kind: "argument", name, value }
+      ),
     ),
     limits.filter(({ value }) => value.limit !== null).map(({ path }) => levelKey(path)).sort(),
     bounds.last !== null,

@@ -1,10 +1,16 @@
 /** Enforces operations: requests of other forms are refused. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
+import type {
+  BrokenOperation,
+  DescribedOperation,
+  SampleOf,
+} from "../../api/described_operation.ts";
 import type { Exchange } from "../../api/handler/exchange.ts";
 import type { GuardedRequest, RequestGuard } from "../../api/handler/exchange.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import { describeOperation } from "./describe.ts";
 import { type Form, formOf } from "./form.ts";
 import { masked } from "./mask.ts";
 import { needText, OperationIndex, type OperationRule, withBody } from "./matcher.ts";
@@ -38,6 +44,7 @@ export class OperationGuard implements RequestGuard {
   readonly #roles: ReadonlySet<string> | null;
   readonly #forms = new Map<string, ShapeForm>();
   #index: OperationIndex | null = null;
+  #described: readonly (BrokenOperation | DescribedOperation)[] | null = null;
 
   constructor(snapshot: Snapshot, operations: readonly OperationLine[]) {
     const { operationsRoles } = snapshot.config as OperationsConfig;
@@ -55,9 +62,13 @@ export class OperationGuard implements RequestGuard {
     );
   }
 
+  binds(role: string): boolean {
+    return this.#roles?.has(role) !== false;
+  }
+
   check(exchange: Exchange, request: GuardedRequest): "text" | "keys" {
     const role = exchange.role ?? "";
-    if (this.#roles?.has(role) === false) return "keys";
+    if (!this.binds(role)) return "keys";
     const { form, subject, path } = this.#formOf(request);
     if (subject === null) return "keys";
     const { index } = this;
@@ -73,6 +84,25 @@ export class OperationGuard implements RequestGuard {
     if (rule === null) return this.#refuse(exchange, request, role);
     if (!isPart) exchange.operation = rule.operation.name;
     return payload === null && needText(rules) ? "text" : "keys";
+  }
+
+  /** Describes the operations, once without samples. */
+  operations(sampleOf?: SampleOf): readonly (BrokenOperation | DescribedOperation)[] {
+    if (sampleOf !== undefined) return this.#describe(sampleOf);
+    return this.#described ??= this.#describe(undefined);
+  }
+
+  #describe(sampleOf: SampleOf | undefined): readonly (BrokenOperation | DescribedOperation)[] {
+    const { cache, config } = this.#snapshot;
+    return this.#operations.map((operation) => {
+      try {
+        return describeOperation(operation, { cache: cache!, config, sampleOf });
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        const { name, roles, line } = operation;
+        return { name, roles, line, problem: error.fields.message };
+      }
+    });
   }
 
   get #context() {

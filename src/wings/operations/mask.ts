@@ -105,7 +105,7 @@ function maskedQuery(params: readonly QueryParam[], { levels }: Form): string {
 }
 
 /** Encodes what a line of the file, or a query string, cannot hold. */
-function encoded(text: string): string {
+export function encoded(text: string): string {
   return text.replaceAll(/[^!$'()*,\-./0-9:<=>?@A-Z[\]^_`a-z{|}~"\\]/gu, encodeURIComponent);
 }
 
@@ -134,7 +134,7 @@ function maskedValue(name: string, value: string): string {
 const anyValue = "*";
 
 /** Replaces operands: a list, a text in quotes, an array, or the text up to the end. */
-function maskedConditions(text: string, end: string): string {
+export function maskedConditions(text: string, end: string): string {
   const words = operatorWords.filter((word) => word !== "is" && word !== "in").join("|");
   const operand = end === "$" ? "[^]*" : `"(?:[^"\\\\]|\\\\.)*"(?=${end})|\\{[^{}]*\\}|[^,)]*`;
   const value = new RegExp(

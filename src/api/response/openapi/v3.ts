@@ -2,6 +2,8 @@
 import { addressOf, descriptions, documentationOf, type DocumentConfig, infoOf } from "./about.ts";
 import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel } from "./model.ts";
+import type { DescribedOperation } from "../../described_operation.ts";
+import { permittedPaths } from "./v3_permitted.ts";
 import { pathSegment } from "../../../base/http/percent.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
 import {
@@ -15,9 +17,18 @@ import {
 import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
 import { errorReference, errorSchema, relationSchemas } from "./v3_schemas.ts";
 
-/** Returns the document. It omits relations without a method that the role may use. */
-export function openApi3(whole: ApiModel, config: DocumentConfig): ObjectMembers {
-  const relations = whole.relations.filter(({ methods }) => methods.length > 0);
+/**
+ * Returns the document. It omits relations without a method that the role may use, and has permitted
+ * requests alone unless they are null.
+ */
+export function openApi3(
+  whole: ApiModel,
+  config: DocumentConfig,
+  permitted: readonly DescribedOperation[] | null = null,
+): ObjectMembers {
+  const relations = permitted !== null
+    ? []
+    : whole.relations.filter(({ methods }) => methods.length > 0);
   const model = { ...whole, relations };
   const root = {
     openapi: "3.1.0",
@@ -25,7 +36,9 @@ export function openApi3(whole: ApiModel, config: DocumentConfig): ObjectMembers
     ...documentationOf(config),
     servers: [{ url: serverUrl(config) }],
     ...(config.openapiSecurityActive ? { security: securityOf(config) } : {}),
-    paths: new ObjectMembers(() => pathsOf(model, config)),
+    paths: new ObjectMembers(() =>
+      permitted === null ? pathsOf(model, config) : permittedPaths(permitted)
+    ),
     components: componentsOf(model, config),
   };
   return new ObjectMembers(() => Object.entries(root));

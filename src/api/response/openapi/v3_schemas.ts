@@ -129,7 +129,7 @@ export function nullable(schema: Schema): Schema {
 }
 
 /** Returns the schema of a column's values, without description and default. */
-function columnSchema(column: Column): Schema {
+export function columnSchema(column: Column): Schema {
   const { baseType, enumLabels, maxLength } = column;
   const type = enumLabels.length > 0
     ? { type: "string", enum: enumLabels }

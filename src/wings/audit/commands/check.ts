@@ -10,6 +10,13 @@ import {
 import { measureFindings } from "../diagnosis/measure.ts";
 import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../../../base/dialect.ts";
+import {
+  type OperationFinding,
+  operationFindings,
+  readSamples,
+} from "../operations/operation_findings.ts";
+import type { Config } from "../../../state/config/options.ts";
+import { indexSchemaCache } from "../../../state/schema_cache/lookups.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
 import type { AppState } from "../../../state/app_state/app_state.ts";
 import {
@@ -42,14 +49,14 @@ export const checkCommand: Command = {
 
 async function check(
   { config, flags }: CommandCall,
-  { withDatabase }: CommandContext,
+  { withDatabase, openGuard }: CommandContext,
 ): Promise<number> {
   if (flags.has("--json") && flags.has("--fix-sql")) {
     throw new Error("--json and --fix-sql exclude each other");
   }
   return await withDatabase(config, (appState, quick) => {
     if (quick !== null) printQuick(quick);
-    return printFindings(appState, { flags, call: callWords(config) });
+    return printFindings(appState, { flags, call: callWords(config), openGuard });
   });
 }
 
@@ -67,10 +74,13 @@ function printQuick({ schemas, anonRole, isLoginRole }: QuickSettings): void {
 
 async function printFindings(
   appState: AppState,
-  { flags, call }: { readonly flags: CommandCall["flags"]; readonly call: CallWords },
+  { flags, call, openGuard }: Pick<CommandContext, "openGuard"> & {
+    readonly flags: CommandCall["flags"];
+    readonly call: CallWords;
+  },
 ): Promise<number> {
   const isMeasured = flags.has("--measure");
-  const findings = await readFindings(appState, { program: call.program, isMeasured });
+  const findings = await readFindings(appState, { program: call.program, isMeasured, openGuard });
   if (flags.has("--json")) print(findingsJson(findings));
   else if (flags.has("--fix-sql")) print(findingsSql(findings));
   else {
@@ -82,7 +92,10 @@ async function printFindings(
 
 async function readFindings(
   appState: AppState,
-  { program, isMeasured }: { readonly program: string; readonly isMeasured: boolean },
+  { program, isMeasured, openGuard }: Pick<CommandContext, "openGuard"> & {
+    readonly program: string;
+    readonly isMeasured: boolean;
+  },
 ): Promise<readonly Finding[]> {
   const { database } = appState;
   const config = await appState.readConfig();
@@ -90,6 +103,27 @@ async function readFindings(
     readCatalogue(database, config),
     notificationFindings(database, config),
   ]);
-  const findings = findingsOf(catalogue, { config, program });
-  return [...lost, ...isMeasured ? await measureFindings(database, findings, catalogue) : findings];
+  const ofOperations = await operationsIn(appState, config, openGuard);
+  const findings = [
+    ...findingsOf(catalogue, { config, program }),
+    ...ofOperations.map(([finding]) => finding),
+  ];
+  return [
+    ...lost,
+    ...isMeasured ? await measureFindings(database, findings, catalogue, ofOperations) : findings,
+  ];
+}
+
+/** Returns the findings about operations; none without the option. */
+async function operationsIn(
+  appState: AppState,
+  config: Config,
+  openGuard: CommandContext["openGuard"],
+): Promise<readonly OperationFinding[]> {
+  if (openGuard({ ...appState.snapshot, config }) === null) return [];
+  const data = await appState.readSchema();
+  if (data === null) throw new Error("the schema cache cannot be loaded");
+  const guard = openGuard({ ...appState.snapshot, config, cache: indexSchemaCache(data) });
+  const operations = guard?.operations?.(await readSamples(appState.database)) ?? [];
+  return await operationFindings(operations, appState.database, config);
 }

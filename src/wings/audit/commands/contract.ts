@@ -6,6 +6,7 @@ import { svcDialect } from "../../../base/dialect.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { indexSchemaCache } from "../../../state/schema_cache/lookups.ts";
 import type { AppState } from "../../../state/app_state/app_state.ts";
+import type { OpenGuard } from "../../../api/handler/exchange.ts";
 import type { Command } from "../../../api/command.ts";
 import { callWords } from "../../../state/config/call_words.ts";
 import type { ConfigArguments } from "../../../state/config/config_files.ts";
@@ -18,9 +19,9 @@ export const contractCommand: Command = {
   page: "docs/how-to/find-breaking-changes.md",
   flags: [],
   failureCode: 2,
-  run: ({ config }, { withDatabase }) =>
+  run: ({ config }, { withDatabase, openGuard }) =>
     withDatabase(config, async (appState) => {
-      print(contractText(await contractOf(appState)));
+      print(contractText(await contractOf(appState, openGuard)));
       return 0;
     }),
 };
@@ -33,13 +34,17 @@ export const diffCommand: Command = {
   flags: [],
   operands: { pattern: /\.contract$/, placeholder: "FILE.contract", doc: "Contract to compare" },
   failureCode: 2,
-  run: ({ config, operands }, { withDatabase }) => {
+  run: ({ config, operands }, { withDatabase, openGuard }) => {
     const [file, other] = operands;
     if (file === undefined || other !== undefined) throw new Error(expectedFile(config));
     const old = parseContract(readFileSync(file, "utf8"), file);
     return withDatabase(config, async (appState) => {
       const { dbAnonRole: anonymous } = await appState.readConfig();
-      const changes = contractChanges({ old, now: await contractOf(appState), anonymous });
+      const changes = contractChanges({
+        old,
+        now: await contractOf(appState, openGuard),
+        anonymous,
+      });
       for (const { level, text, sql } of changes) {
         print(`${level.padEnd(8)}  ${text}${sql === null ? "" : `        -- ${sql}`}\n`);
       }
@@ -60,9 +65,11 @@ function expectedFile(config: ConfigArguments): string {
   return `diff: expected FILE.contract, which this writes: ${words} > api.contract`;
 }
 
-async function contractOf(appState: AppState): Promise<Contract> {
+async function contractOf(appState: AppState, openGuard: OpenGuard): Promise<Contract> {
   const config = await appState.readConfig();
   const data = await appState.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");
-  return await readContract(appState.database, { config, cache: indexSchemaCache(data) });
+  const cache = indexSchemaCache(data);
+  const operations = openGuard({ ...appState.snapshot, config, cache })?.operations?.() ?? [];
+  return await readContract(appState.database, { config, cache, operations });
 }

@@ -44,7 +44,9 @@ async function test(
   const isGenerated = flags.has("--generate");
   const files = isGenerated ? [] : readFiles(operands, config);
   return await withTransport(config, async (connection) => {
-    const setup = { ...connection, readInclude };
+    const covered = new Set<string>();
+    const onOperation = (name: string, role: string) => void covered.add(`${name} ${role}`);
+    const setup = { ...connection, readInclude, onOperation };
     if (isGenerated) {
       print(await generateTests(setup));
       return 0;
@@ -60,7 +62,7 @@ async function test(
     if (junit !== undefined) writeFileSync(junit, junitText(results));
     const failures = failureText(results, `${callWords(config).program} why`);
     print(failures);
-    const gaps = operands.length === 0 ? await gapsText(results, setup) : "";
+    const gaps = operands.length === 0 ? await gapsText(results, setup, covered) : "";
     printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${gaps}`);
     if (failures !== "" || !flags.has("--mutate")) return failures === "" ? 0 : 1;
     const { text, summary } = await mutationText(

@@ -15,6 +15,7 @@ import type {
   Routine,
   SchemaCache,
 } from "../../../state/schema_cache/schema_cache.ts";
+import { operationFacts } from "../operations/operation_facts.ts";
 import { quoteIdent } from "../../../base/sql/fragment.ts";
 
 /** A contract. */
@@ -29,7 +30,12 @@ export interface Contract {
 /** Reads the contract of the exposed schemas. */
 export async function readContract(
   database: Database,
-  { config, cache }: { readonly config: Config; readonly cache: SchemaCache },
+  { config, cache, operations = [] }: {
+    readonly config: Config;
+    readonly cache: SchemaCache;
+    /** Default: none. */
+    readonly operations?: Parameters<typeof operationFacts>[0];
+  },
 ): Promise<Contract> {
   const [major = ""] = versionNumber(await database.version())?.split(".") ?? [];
   const matrix = await readAccess(database, { config: { ...config, dbReadOnly: false } });
@@ -41,8 +47,32 @@ export async function readContract(
     ...cache.data.routines.filter(exposed).map(functionFact),
     ...grantFacts(matrix, relations),
     ...await policyFacts(database, config),
+    ...operationFacts(
+      operations,
+      await cellsOfRoles(database, config, { matrix, operations }),
+      quoted,
+    ),
   ];
   return { major, schemas: printable(config.dbSchemas.join(", ")), facts: new Map(facts) };
+}
+
+/** Returns the cells of the matrix, and of other roles of operations. */
+async function cellsOfRoles(
+  database: Database,
+  config: Config,
+  { matrix, operations }: {
+    readonly matrix: AccessMatrix;
+    readonly operations: Parameters<typeof operationFacts>[0];
+  },
+): Promise<AccessMatrix["cells"]> {
+  const others = new Set(operations.flatMap(({ roles }) => roles));
+  for (const [role] of matrix.roles) others.delete(role);
+  const read = Array.from(
+    others,
+    (role) => readAccess(database, { config: { ...config, dbReadOnly: false }, role }),
+  );
+  const found = await Promise.all(read);
+  return [matrix, ...found].flatMap(({ cells }) => cells);
 }
 
 /** Returns the lines of a contract. */

@@ -56,6 +56,7 @@ function levelOf({ subject, was, is }: FactChange, old: Contract): ContractChang
   const kind = kindOf(subject);
   if (kind === "policy") return is === null ? "breaking" : "maybe";
   if (is === null) return "breaking";
+  if (kind === "operation") return was === null || isWider(was, is) ? "safe" : "breaking";
   if (was === null) {
     const relation = subject.split(dot).slice(0, -1).join(".").replace("column", "relation");
     return is.endsWith(", required") && old.facts.has(relation) ? "breaking" : "safe";
@@ -68,6 +69,12 @@ function levelOf({ subject, was, is }: FactChange, old: Contract): ContractChang
     return isAmbiguous || isCardinality ? "breaking" : "maybe";
   }
   return kind === "relation" ? relationLevel(was, is) : columnLevel(was, is);
+}
+
+/** Whether a role is refused less, and the answer is the same. */
+function isWider(was: string, is: string): boolean {
+  const parts = new Set(was.split("; "));
+  return is.split("; ").every((part) => parts.has(part));
 }
 
 /** Separators outside of quoted names. */

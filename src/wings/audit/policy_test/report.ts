@@ -1,5 +1,6 @@
 /** Reports of policy tests: lines, JUnit, and answers for cases without an answer. @module */
 import { readAccess } from "../access/cells.ts";
+import { openGuardOf } from "../../../api/handler/handler.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import { type RunSetup, withCaseState } from "./case_handler.ts";
@@ -36,16 +37,24 @@ const actions = { GET: "select", POST: "insert", PATCH: "update", PUT: "update",
  * Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, of the roles of
  * `svc check` and of the cases. A case covers relations of its name in all schemas.
  */
-export async function gapsText(results: readonly CaseResult[], setup: RunSetup): Promise<string> {
+export async function gapsText(
+  results: readonly CaseResult[],
+  setup: RunSetup,
+  operations: ReadonlySet<string>,
+): Promise<string> {
   const covered = new Set(results.map(({ case: { method, target }, role }) => {
     const name = target.split(/[/?]/)[1]!.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent);
     return `${role} ${actions[method as "GET"]} ${name}`;
   }));
+  let permitted: readonly string[] = [];
   const cells = await withCaseState(
     setup,
     { name: "", text: "" },
     async ({ appState, database }) => {
       const { config } = appState.snapshot;
+      permitted = (openGuardOf(setup.wings)(appState.snapshot)?.operations?.() ?? []).flatMap(
+        ({ name, roles }) => roles.map((role) => `${name} ${role}`),
+      );
       const matrix = await readAccess(database, { config });
       const callers = new Set(results.flatMap(({ role }) => role ?? []));
       for (const [role] of matrix.roles) callers.delete(role);
@@ -56,9 +65,14 @@ export async function gapsText(results: readonly CaseResult[], setup: RunSetup):
   const missing = cells.filter(({ may }) => may === "rows" || may === "none")
     .map(({ role, action, relation }) => `${role} ${action} ${relation}`.replaceAll('"', ""))
     .filter((cell) => !covered.has(cell.replace(/ [^ .]*\.(?=\S*$)/, " "))).toSorted();
+  const others = permitted.filter((each) => !operations.has(each));
+  return gap(missing, "cell", "s of the matrix") + gap(others, "operation", "s");
+}
+
+function gap(missing: readonly string[], noun: string, plural: string): string {
   if (missing.length === 0) return "";
-  const noun = missing.length === 1 ? "cell" : "cells";
-  return printable(`; no case for ${missing.length} ${noun} of the matrix: ${missing.join(", ")}`);
+  const end = missing.length === 1 ? plural.replace(/^s/, "") : plural;
+  return printable(`; no case for ${missing.length} ${noun}${end}: ${missing.join(", ")}`);
 }
 
 /** The parts of a result that JUnit has. */

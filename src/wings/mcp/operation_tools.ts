@@ -1,0 +1,90 @@
+/** Tools of permitted requests: `mcp-tools = "operations"`. @module */
+import { type DescribedOperation, fillTemplate } from "../../api/described_operation.ts";
+import { relationOf } from "../../api/transaction/data_plan.ts";
+import type { McpConfig } from "./mcp_options.ts";
+import { mayWrite } from "./privileges.ts";
+import type { Session } from "./session.ts";
+import {
+  dataResult,
+  errorOf,
+  errorResult,
+  readResult,
+  tooLongText,
+  type ToolResult,
+} from "./tool_result.ts";
+import type { ToolDefinition } from "./tool_schemas.ts";
+
+/** A tool, and the request that it sends. */
+export interface OperationTool {
+  readonly definition: ToolDefinition;
+  readonly operation: DescribedOperation;
+}
+
+/** Returns the tools of the role of a session. Writes need `mcp-write`, too. */
+export function operationTools({ message, config }: Session): readonly OperationTool[] {
+  return message.operations().filter((each) => isUsable(each, config)).map((operation) => ({
+    operation,
+    definition: definitionOf(operation),
+  }));
+}
+
+function isReading({ plan }: DescribedOperation): boolean {
+  return plan.kind === "read" || plan.kind === "call" && plan.call.access === "read only";
+}
+
+function isUsable(operation: DescribedOperation, config: McpConfig): boolean {
+  const { plan, method } = operation;
+  if (method === "PUT" || method === "QUERY") return false;
+  const target = plan.kind === "call" ? plan.call.routine : relationOf(plan);
+  return isReading(operation) || target !== null && mayWrite(target, config);
+}
+
+function definitionOf(operation: DescribedOperation): ToolDefinition {
+  const { name, method, path, parameters, body } = operation;
+  const schemas = parameters.map(({ name, schema }) => [name, schema] as const);
+  const required = parameters.filter(({ fallback }) => fallback === undefined);
+  return {
+    name,
+    description: `${method} ${decodeURIComponent(path)}`,
+    inputSchema: {
+      type: "object",
+      properties: { ...Object.fromEntries(schemas), ...body === null ? {} : { body } },
+      required: [...required.map(({ name }) => name), ...body === null ? [] : ["body"]],
+      additionalProperties: false,
+    },
+    annotations: {
+      readOnlyHint: isReading(operation),
+      destructiveHint: method === "DELETE",
+      openWorldHint: false,
+    },
+  };
+}
+
+/** Sends the request of a tool. */
+export async function callOperation(
+  { operation, definition: { annotations } }: OperationTool,
+  { body, ...values }: Readonly<Record<string, unknown>>,
+  session: Session,
+): Promise<ToolResult> {
+  const { path, method, headers } = operation;
+  const { "accept-profile": reading, "content-profile": writing, prefer, ...others } = headers;
+  const call = {
+    method: method as "DELETE" | "GET" | "PATCH" | "POST",
+    path,
+    query: fillTemplate(operation, values),
+    schema: session.schemaOf(reading ?? writing),
+    isReadOnly: annotations.readOnlyHint,
+    ...prefer === undefined ? {} : { prefer },
+    ...body === undefined ? {} : { body: JSON.stringify(body) },
+  };
+  const reply = await session.call(call, others);
+  if (reply.status >= 400) return await errorOf(reply);
+  const read = await readResult(reply);
+  if (!annotations.readOnlyHint) {
+    const rows = read.kind === "rows" ? read.rows.length : null;
+    session.reportWrite(call, { status: reply.status, rows });
+  }
+  if (read.kind === "too long") return errorResult(tooLongText(read.bytes));
+  const data = read.kind === "rows" ? read.rows : read.value;
+  return dataResult(`${reply.status}.`, data, { result: data });
+}
