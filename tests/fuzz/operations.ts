@@ -60,6 +60,8 @@ const recorded: readonly SentRequest[] = [
   ),
   read("/orders?select=id,customers(name)&customers=not.is.null&number=like(any).{a*,b*}"),
   read("/rpc/search?words=oak&select=name,price&price=gt.5&order=price&limit=10"),
+  read("/rpc/search?words=oak&distinct=category_id&select=name,category_id"),
+  read("/rpc/sales?since=2025-01-01&order=month&limit=5"),
   { method: "POST", target: "/rpc/search", headers: json, body: '{"words":"oak"}' },
   { method: "POST", target: "/rpc/pay", headers: form, body: "order_id=4" },
   {
@@ -264,7 +266,7 @@ let opening: Promise<Shop> | null = null;
 const words =
   "select= order= limit= offset= eq. neq. gt. in. not. is. and= or= ::int ->> -> !inner !left count() sum() .desc .asc " +
   "name price id note status lines products categories suppliers (*) ( ) , . ; & = ?x= %2f %2F // %00 %26 %3D %2C + %20 * " +
-  "(col). (any). columns= on_conflict= having= distinct= after= @x= lock=skip /rpc/ products.limit= 0 1 99999 .. \" 'é";
+  "words=x since=1 distinct=name distinct=* having=(count().gt.1) any=( (col). (any). columns= on_conflict= having= distinct= after= @x= lock=skip /rpc/ products.limit= 0 1 99999 .. \" 'é";
 const tokens = words.split(" ");
 const headerValues: Readonly<Record<string, readonly string[]>> = {
   prefer: [

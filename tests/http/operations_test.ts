@@ -19,6 +19,8 @@ search  anon          GET /rpc/search?words=*&select=id
 find    anon          POST /rpc/search?select=id {words, page?}
 echo    anon          POST /rpc/echo *
 total   anon          GET /rpc/total?order_id=*
+names   anon          GET /rpc/search?words=*&distinct=name&select=name
+three   writer        PATCH /orders?id=eq.3 {note, status=3}
 pages   anon          GET /products?select=id,price&order=id&limit=2&after=*
 
 # Writes.
@@ -83,6 +85,8 @@ const permitted = linesOf`
   POST /rpc/search?select=id with {"page":2,"words":"saw"}
   POST /rpc/echo with {"any":[1]}
   GET /rpc/total?order_id=1
+  GET /rpc/search?words=saw&distinct=name&select=name
+  PATCH /orders?id=eq.3 as writer with {"note":"x","status":3}
   QUERY /products {Content-Type: application/x-www-form-urlencoded}
   POST /orders?columns=note,lines(product_id,quantity)&select=id {Prefer: return=representation} as writer
     + with {"note":"x","lines":[{"product_id":1}]}
@@ -196,6 +200,10 @@ const refused = linesOf`
   POST /rpc/search?select=id&columns=words with {"words":"saw"}
   POST /rpc/total with {"order_id":1}
   GET /rpc/echo
+  GET /rpc/search?words=saw&distinct=price&select=name
+  GET /rpc/search?words=saw&distinct=*&select=name
+  PATCH /orders?id=eq.3 as writer with {"note":"x","status":3.5}
+  PATCH /orders?id=eq.3 as writer with {"note":"x","status":"3"}
   // Bodies.
   POST /orders?columns=note,lines(product_id,quantity)&select=id {Prefer: return=representation} as writer
     + with {"note":"x","lines":[{"product_id":1,"price":0}]}
@@ -290,6 +298,24 @@ for (const line of permitted) {
 
 const inQuery = "select=id,name&price=gte.1&order=id&limit=2";
 const formType = { "Content-Type": "application/x-www-form-urlencoded" };
+
+suite.test("values that a cached form does not hold are compared", async (api) => {
+  // Each request has the shape of the one before.
+  const lines = [
+    ["GET /rpc/search?words=saw&distinct=name&select=name", 200],
+    ["GET /rpc/search?words=axe&distinct=name&select=name", 200],
+    ["GET /rpc/search?words=saw&distinct=price&select=name", 403],
+    ["GET /products?select=id&price=lt.5", 200],
+    ["GET /products?select=id&price=lt.6", 403],
+    ["GET /products?select=id,name&price=gte.1&order=id&offset=9", 403],
+    ["GET /products?select=id,name&price=gte.1&order=id&limit=2&offset=10", 200],
+    ["GET /products?select=id,name&price=gte.1&order=id&limit=2&offset=11", 403],
+    ["GET /products?select=id,name&price=gte.1&order=id&limit=2&offset=9", 200],
+  ] as const;
+  for (let time = 0; time < 3; time++) {
+    for (const [line, status] of lines) strictEqual((await api(line)).status, status, line);
+  }
+});
 
 suite.test("query requests are GET requests", async (api) => {
   const known = { headers: formType, body: inQuery };

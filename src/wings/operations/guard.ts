@@ -8,6 +8,8 @@ import type {
 } from "../../api/described_operation.ts";
 import type { Exchange } from "../../api/handler/exchange.ts";
 import type { GuardedRequest, RequestGuard } from "../../api/handler/exchange.ts";
+import { type QueryShape, queryWith } from "../../api/handler/plan_cache/query_shape.ts";
+import type { RawRequest } from "../../api/request/raw_request.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { describeOperation } from "./describe.ts";
@@ -27,6 +29,22 @@ interface ShapeForm {
   /** Null for requests that are always permitted. */
   readonly subject: "data" | "options" | null;
   readonly path: string;
+  /** For each operand, the index of each value in the shape, or -1; null if no rule has values. */
+  readonly slots: readonly (readonly number[])[] | null;
+}
+
+/** Returns the form of a request with a known shape. */
+function boundForm(known: ShapeForm, { offsetAt, values }: QueryShape): ShapeForm {
+  const { form, slots } = known;
+  if (slots === null && offsetAt < 0) return known;
+  const operands = slots === null ? form.operands : form.operands.map((operand, at) => ({
+    ...operand,
+    values: operand.values.map((value, index) => values[slots[at]![index]!] ?? value),
+  }));
+  if (offsetAt < 0) return { ...known, form: { ...form, operands } };
+  const root = { ...form.levels.get("")!, offset: BigInt(values[offsetAt]!) };
+  const levels = new Map([...form.levels, ["", root]]);
+  return { ...known, form: { ...form, operands, levels } };
 }
 
 /** Makes the guard of a snapshot; null without `operations`. */
@@ -43,6 +61,8 @@ export class OperationGuard implements RequestGuard {
   readonly #operations: readonly OperationLine[];
   readonly #roles: ReadonlySet<string> | null;
   readonly #forms = new Map<string, ShapeForm>();
+  /** No client can guess it. */
+  readonly #secret = `v${crypto.randomUUID().replaceAll("-", "")}`;
   #index: OperationIndex | null = null;
   #described: readonly (BrokenOperation | DescribedOperation)[] | null = null;
 
@@ -110,35 +130,42 @@ export class OperationGuard implements RequestGuard {
     return { cache: cache!, config, dbPlanEnabled: config.dbPlanEnabled };
   }
 
-  /** Returns the form of a request. Requests of one shape differ by operands and the offset of the root. */
+  /** Returns the form of a request, without parsing it if its shape is known. */
   #formOf({ pieces, shape }: GuardedRequest): ShapeForm {
-    const found = shape === null ? undefined : this.#forms.get(shape.key);
-    if (found === undefined || shape === null) return this.#parsed(pieces, shape?.key ?? null);
-    const { offsetAt, values } = shape;
-    const { form } = found;
-    const hasValues = form.operands.length > 0 && this.#hasValueRules(form);
-    if (hasValues) return this.#parsed(pieces, null);
-    if (offsetAt < 0) return found;
-    const root = { ...form.levels.get("")!, offset: BigInt(values[offsetAt]!) };
-    return { ...found, form: { ...form, levels: new Map([...form.levels, ["", root]]) } };
+    if (shape === null) return this.#parsed(pieces);
+    const found = this.#forms.get(shape.key);
+    if (found !== undefined) return boundForm(found, shape);
+    const parsed = this.#parsed(pieces);
+    const shared = this.#shared(pieces, shape, parsed);
+    if (shared === null) return parsed;
+    if (this.#forms.size >= maxForms) this.#forms.clear();
+    this.#forms.set(shape.key, shared);
+    return parsed;
   }
 
-  /** Whether a rule of the form depends on values. */
-  #hasValueRules({ key }: Form): boolean {
-    return this.index.valueKeys.has(key);
+  /** Returns the form with the places of values; null if the values of a shape change the form. */
+  #shared(pieces: RawRequest, shape: QueryShape, { form }: ShapeForm): ShapeForm | null {
+    const { values, offsetAt } = shape;
+    const places = values.map((value, at) => at === offsetAt ? value : `${this.#secret}${at}`);
+    try {
+      const other = this.#parsed({ ...pieces, query: queryWith(shape, places) });
+      if (other.form.key !== form.key) return null;
+      const slots = this.index.valueKeys.has(form.key)
+        ? other.form.operands.map((each) => each.values.map((value) => places.indexOf(value)))
+        : null;
+      return { ...other, slots };
+    } catch (error) {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    }
   }
 
-  #parsed(pieces: GuardedRequest["pieces"], shapeKey: string | null): ShapeForm {
+  #parsed(pieces: RawRequest): ShapeForm {
     const { request } = parseHead(pieces, this.#snapshot.config);
     const { kind } = request.action;
     const form = formOf(request, this.#context);
     const subject = kind === "root" ? null : kind === "options" ? kind : "data";
-    const found: ShapeForm = { form, subject, path: pieces.path };
-    if (shapeKey !== null) {
-      if (this.#forms.size >= maxForms) this.#forms.clear();
-      this.#forms.set(shapeKey, found);
-    }
-    return found;
+    return { form, subject, path: pieces.path, slots: null };
   }
 
   #refuse(exchange: Exchange, { pieces, payload, isPart }: GuardedRequest, role: string): never {

@@ -159,7 +159,7 @@ function patternOf(payload: Payload, items: readonly ColumnItem[]): BodyPattern 
       const keys = payload.keys?.map((key) => [key, null] as const);
       const isPlain = keys !== undefined && items.length === 0 && payload.keysVary !== true;
       return membersPattern(
-        membersOf(isPlain ? [Object.fromEntries(keys)] : rowsOf(payload), items),
+        membersOf(isPlain ? [Object.fromEntries(keys)] : rowsOf(payload, "rounded"), items),
       );
     }
     default:
