@@ -44,9 +44,12 @@ function builtIn(name: string, call: string, volatile: boolean): Row {
 
 /** A table with a policy, which is named like its table. */
 function policy(name: string, options: string, volatile: boolean): Row {
-  const sql = `create table api.${name} (id int, v text);
+  return [name, policySql(name, options), volatile];
+}
+
+function policySql(name: string, options: string): string {
+  return `create table api.${name} (id int, v text);
     alter table api.${name} enable row level security; create policy p on api.${name} ${options}`;
-  return [name, sql, volatile];
 }
 
 const rows: readonly Row[] = [
@@ -241,6 +244,95 @@ function baseType(input: string, output: string): string {
     create type other.b (input = other.b_in, output = other.b_out, like = text)`;
 }
 
+/** A relation's name, what makes it, and which use of it may change the session. */
+type SessionRow = readonly [name: string, sql: string, use: "read" | "write" | undefined];
+
+/** What belongs to a table, and what that reads or writes in turn. */
+const sessionRows: readonly SessionRow[] = [
+  ["plain", "", undefined],
+  [
+    "default_of_column",
+    "create table api.default_of_column (v text default other.say('d'))",
+    "write",
+  ],
+  [
+    "default_of_domain",
+    `create domain other.said as text default other.say('d');
+    create table api.default_of_domain (v other.said)`,
+    "write",
+  ],
+  [
+    "built_in_default_of_domain",
+    `create domain other.kept as text default set_config('a.b', 'c', false);
+    create domain other.kept_too as other.kept; create table api.built_in_default_of_domain (v other.kept_too)`,
+    "write",
+  ],
+  [
+    "constant_of_domain",
+    `create domain other.word as text default 'w'; create table api.constant_of_domain (v other.word)`,
+    undefined,
+  ],
+  [
+    "keyed",
+    `create table api.keyed (v text) partition by list (other.upper(v));
+    create table api.key_part partition of api.keyed default partition by list (v);
+    create table api.key_leaf partition of api.key_part default`,
+    "write",
+  ],
+  ["of_part", "create view api.of_part as select v from api.key_part", "write"],
+  ["of_leaf", "create view api.of_leaf as select v from api.key_leaf", "write"],
+  [
+    "keyed_by_built_in",
+    `create table api.keyed_by_built_in (v text) partition by list (lower(v));
+    create table api.plain_part partition of api.keyed_by_built_in default`,
+    undefined,
+  ],
+  ["of_plain_part", "create view api.of_plain_part as select v from api.plain_part", undefined],
+  [
+    "ruled",
+    `create view api.ruled as select 1 as id;
+    create rule r as on insert to api.ruled do instead insert into other.triggered values (new.id)`,
+    "write",
+  ],
+  [
+    "ruled_twice",
+    `create view api.ruled_twice as select 1 as id;
+    create rule r as on delete to api.ruled_twice do instead delete from api.ruled`,
+    "write",
+  ],
+  [
+    "plainly_ruled",
+    `create view api.plainly_ruled as select 1 as id;
+    create rule r as on insert to api.plainly_ruled do instead insert into api.plain values (new.id)`,
+    undefined,
+  ],
+  [
+    "checked_by_view",
+    policySql("checked_by_view", "for insert with check (exists (select from other.saying))"),
+    "write",
+  ],
+  [
+    "updated_by_view",
+    policySql("updated_by_view", "for update using (exists (select from other.saying))"),
+    "write",
+  ],
+  [
+    "deleted_by_view",
+    policySql("deleted_by_view", "for delete using (exists (select from other.saying))"),
+    "write",
+  ],
+  [
+    "read_by_view",
+    policySql("read_by_view", "for select using (exists (select from other.saying))"),
+    "read",
+  ],
+  [
+    "checked_by_table",
+    policySql("checked_by_table", "for insert with check (exists (select from other.triggered))"),
+    undefined,
+  ],
+];
+
 /** Functions that a read can call, those that are volatile first. */
 const functions = `
   create function api.of_row(api.t) returns int language sql as 'select 1';
@@ -278,6 +370,22 @@ for (const [name, [sql, volatile]] of Object.entries(surroundings)) {
     strictEqual(data.relations.every((relation) => relation.volatile === volatile), true);
   });
 }
+
+Deno.test("changesSession is the use that may change the session", async () => {
+  const sql = sessionRows.map(([, sql]) => sql).join(";\n");
+  const cache = await loaded(`${base}
+    create function other.say(text) returns text immutable language sql as 'select $1';
+    create function other.upper(text) returns text immutable language sql as 'select $1';
+    create function other.trigger() returns trigger language plpgsql as 'begin return new; end';
+    create view other.saying as select other.say('s');
+    create table api.plain (id int, v text); create table other.triggered (id int);
+    create trigger t before insert on other.triggered for each row execute function other.trigger();
+    ${sql}`);
+  deepStrictEqual(
+    sessionRows.map(([name]) => [name, relation(cache, name).changesSession]),
+    sessionRows.map(([name, , use]) => [name, use]),
+  );
+});
 
 Deno.test("volatileFunctions are those that a read can call", async () => {
   const { data } = await loaded(`${base} ${functions}`);

@@ -88,9 +88,10 @@ function functionNames(kind: "volatile" | "session", others = "false"): string {
  * relation.
  *
  * `session_objects` follows functions that may change the session in the same way, and over what
- * belongs to a table to those that write it: user-defined functions in SQL or a procedural
- * language, whatever they are declared, and built-in ones that set, lock or run a text. Functions
- * of extensions are trusted. (PostgreSQL ignores casts from and to domains. An extension's cast
+ * belongs to a table to those that write it: defaults, also of domains, checks, triggers, indexes,
+ * policies and what they read, keys of partitions, and rules with the relations that they write. The
+ * functions are user-defined ones in SQL or a procedural language, whatever they are declared, and
+ * built-in ones that set, lock or run a text. Functions of extensions are trusted. (PostgreSQL ignores casts from and to domains. An extension's cast
  * matters if something outside of extensions uses the source type: `postgis_topology` has a
  * volatile one.)
  */
@@ -107,6 +108,12 @@ trees (kind, oid, tree) as (
   select 'relation', p.polrelid, p.polqual::text
   from pg_policy p join pg_class c on c.oid = p.polrelid
   where p.polcmd in ('r', '*') and c.relrowsecurity
+  union all
+  select 'write', p.polrelid, concat(p.polqual, p.polwithcheck)
+  from pg_policy p join pg_class c on c.oid = p.polrelid
+  where c.relrowsecurity
+  union all
+  select 'rule', ev_class, concat(ev_action, ev_qual) from pg_rewrite where ev_type <> '1'
   union all
   select 'function', oid, proargdefaults::text from pg_proc where proargdefaults is not null
   union all
@@ -170,12 +177,25 @@ own_objects (relid, classid, objid, tree) as (
   select ev_class, 'pg_rewrite'::regclass, oid, null from pg_rewrite
   union all
   select indrelid, 'pg_class'::regclass, indexrelid, null from pg_index
+  union all
+  select a.attrelid, 'pg_type'::regclass, t.oid, t.typdefaultbin::text
+  from pg_attribute a join pg_type t on t.oid = a.atttypid
+  where t.typtype = 'd' and t.typdefaultbin is not null and a.attnum > 0 and not a.attisdropped
 ),
 session_uses (kind, oid, used_kind, used) as materialized (
   select kind, oid, used_kind, used from uses
   union all
   select 'write', oid, case used_kind when 'relation' then 'write' else used_kind end, used
-  from uses where kind = 'relation'
+  from uses where kind in ('relation', 'rule')
+  union all
+  select 'key', p.partrelid, 'function', d.refobjid
+  from pg_partitioned_table p
+    join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = p.partrelid
+  where d.refclassid = 'pg_proc'::regclass
+  union all
+  select 'write', partrelid, 'key', partrelid from pg_partitioned_table
+  union all
+  select k.kind, inhrelid, 'key', inhparent from pg_inherits cross join (values ('key'), ('write')) k (kind)
   union all
   select 'write', o.relid, 'function', d.refobjid
   from own_objects o join pg_depend d on d.classid = o.classid and d.objid = o.objid
