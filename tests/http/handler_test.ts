@@ -71,6 +71,19 @@ Deno.test("createHandler takes undefined for absent", async () => {
   await api.close();
 });
 
+Deno.test("ready() waits for an embedded database that starts for longer than a request waits", async () => {
+  const api = createHandler({
+    dbUri: "pglite://memory",
+    dbSchemas: ["public"],
+    dbAnonRole: "postgres",
+    dbPoolAcquisitionTimeout: 1,
+    embeddedInit: "select pg_sleep(1.1)",
+  });
+  await api.ready();
+  strictEqual((await api(new Request("http://localhost/"))).status, 200);
+  await api.close();
+});
+
 Deno.test("a handler without its database answers 503 at once, and ready() rejects", async () => {
   const api = createHandler({
     ...good,

@@ -86,7 +86,11 @@ export function lazyHandler(
       return await (state?.appState.snapshot.cache ? state : await started()).handle(request, info);
     },
     {
-      ready: async () => checkReady((await started()).appState),
+      ready: async () => {
+        const { appState } = await started();
+        await loadEmbedded(appState);
+        checkReady(appState);
+      },
       reloadSchema: async () => await (await started()).appState.reloadSchema(),
       reloadConfig: async () => await (await started()).appState.reloadConfig(),
       close: async () => {
@@ -116,6 +120,14 @@ function checkUnwatched(
 
 function closedResponse(request: Request, dialect: Dialect = svcDialect): Response {
   return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
+}
+
+/** Loads the schema of an embedded database, which may start for longer than a transaction waits. */
+async function loadEmbedded(appState: AppState): Promise<void> {
+  const { database, snapshot } = appState;
+  if (snapshot.cache !== null || database.start === undefined) return;
+  await database.start();
+  await appState.reloadSchema();
 }
 
 function checkReady({ snapshot }: AppState): void {
