@@ -435,3 +435,68 @@ create table api.note (id int primary key, doc_id int references api.doc);
 insert into api.note values (1, 2);
 create view api.titles as select id, title from api.doc;
 grant select on api.note, api.titles to web_user;
+
+-- # bookings that must not overlap
+-- anna PATCH /booking of api.booking by booking_during_excl
+-- anna POST /booking of api.booking by booking_during_excl
+create table api.booking (id int generated always as identity primary key, owner int default private.uid(), during tstzrange,
+  exclude using gist (during with &&));
+insert into api.booking (owner, during) values (1, '[2026-01-01, 2026-01-02)'), (2, '[2026-02-01, 2026-02-02)');
+alter table api.booking enable row level security;
+create policy own on api.booking using (owner = private.uid());
+grant select, insert (during), update (during) on api.booking to web_user;
+
+-- # a cascade to a locked row
+-- anna DELETE /doc of api.comment by api.comment
+create table api.comment (id int primary key, owner int, doc_id int references api.doc on delete cascade, locked boolean);
+insert into api.comment values (1, 2, 1, true);
+alter table api.comment enable row level security;
+create policy own on api.comment using (owner = private.uid());
+create function private.keep() returns trigger language plpgsql as $$ begin
+  if old.locked then raise sqlstate 'PT409' using message = 'locked'; end if; return old; end $$;
+create trigger keep before delete on api.comment for each row execute function private.keep();
+grant delete on api.doc to web_user;
+
+-- # a definer function with an argument
+-- anna GET /rpc/search of api.doc by api.search
+create function api.search(words text) returns setof text language sql stable security definer
+  as $$ select title from api.doc where title ilike '%' || words || '%' $$;
+-- anna GET /rpc/search?words=her
+
+-- # a code that a function looks up
+-- anna POST /rpc/redeem of private.invitation by api.redeem
+create table private.invitation (code text primary key, used boolean default false);
+insert into private.invitation values ('abc', true);
+alter table private.invitation enable row level security;
+create function api.redeem(code text) returns text language plpgsql security definer as $$ begin
+  if exists (select from private.invitation i where i.code = redeem.code and used) then return 'used'; end if;
+  return 'unknown'; end $$;
+-- anna POST /rpc/redeem {"code":"abc"}
+
+-- # a deferred unique key
+-- anna PATCH /doc of api.doc by doc_title
+alter table api.doc add constraint doc_title unique (title) deferrable initially deferred;
+grant update (title) on api.doc to web_user;
+
+-- # a tree with several owners
+-- anna PATCH /doc of api.doc by doc_parent_id_fkey
+alter table api.doc add parent_id int references api.doc;
+grant update (parent_id) on api.doc to web_user;
+
+-- # an insert into a view with CHECK OPTION
+-- anna POST /mine of api.doc by doc_pkey
+create view api.mine as select id, owner, title from api.doc where owner = private.uid() with check option;
+grant select, insert on api.mine to web_user;
+
+-- # a trigger that names an owner
+-- anna POST /name of api.name by api.name
+create table api.name (word text primary key, owner int default private.uid());
+insert into api.name values ('hers', 2), ('mine', 1);
+alter table api.name enable row level security;
+create policy own on api.name using (owner = private.uid());
+create function private.free() returns trigger language plpgsql security definer as $$ begin
+  if exists (select from api.name where word = new.word) then
+    raise sqlstate 'PT409' using message = 'taken by ' || (select owner from api.name where word = new.word); end if;
+  return new; end $$;
+create trigger free before insert on api.name for each row execute function private.free();
+grant select, insert (word) on api.name to web_user;

@@ -29,13 +29,11 @@ export async function isolationCases(name: string): Promise<readonly IsolationCa
 
 /** Returns the table of the holes for `docs/reference/isolation.md`. */
 export async function holesTable(): Promise<string> {
+  // The last request of a caller is the least direct one, such as an embed.
   const rows = (await isolationCases("holes.sql")).map(({ title, leaks }) => {
-    const found = leaks.flatMap((leak) => {
-      const [, request, object] = /^anna (\S+ \S+) of \S+ by (\S+)$/.exec(leak) ?? [];
-      return request === undefined ? [] : [[`\`${request}\``, `\`${object}\``]];
-    });
-    const requests = new Set(found.map(([request]) => request));
-    return [title, [...requests].join(", "), found[0]?.[1] ?? ""];
+    const leak = leaks.findLast((each) => each.startsWith("anna"))!;
+    const [, request, object] = /^anna (\S+ \S+) of \S+ by (\S+)$/.exec(leak)!;
+    return [title, `\`${request}\``, `\`${object}\``];
   });
   const table = [["hole", "found by", "object"], ...rows];
   const widths = [0, 1, 2].map((at) => Math.max(...table.map((row) => row[at]!.length)));

@@ -8,6 +8,8 @@ import { wingOptions } from "../../../src/process/wings.ts";
 
 /** A connection, and what runs on it need. */
 export interface PolicyDatabase extends AsyncDisposable {
+  /** Of a superuser; null for PGlite, which one session uses. */
+  readonly uri: string | null;
   readonly setup: RunSetup;
   /** The same as the login role of the service, which owns nothing; null for PGlite. */
   readonly authenticator: RunSetup | null;
@@ -54,6 +56,7 @@ export async function policyDatabase(
   const owner = await connect(database.superuserUri ?? database.uri);
   const other = database.superuserUri === null ? null : await connect(database.uri);
   return {
+    uri: database.superuserUri,
     setup: owner.setup,
     authenticator: other?.setup ?? null,
     [Symbol.asyncDispose]: async () => {

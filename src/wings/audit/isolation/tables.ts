@@ -40,6 +40,25 @@ export interface Cause {
   readonly why: string;
 }
 
+/** The first of them explains a leak. */
+const kinds: readonly Cause["kind"][] = ["constraint", "function", "view", "policy"];
+
+/** Returns the table that a leak is of, and the object that shows its rows. `isNamed` takes the objects of tables. */
+export function explainLeak(
+  tables: readonly PolicyTable[],
+  isNamed: (cause: Cause) => boolean,
+): readonly [PolicyTable, Pick<Cause, "name" | "why">] {
+  const found = kinds.flatMap((kind) =>
+    tables.flatMap((table) =>
+      table.causes.filter((cause) => cause.kind === kind && isNamed(cause))
+        .map((cause) => [table, cause] as const)
+    )
+  );
+  const { schema, name } = tables[0]!;
+  const why = "policies that do not restrict this request";
+  return found[0] ?? [tables[0]!, { name: `${schema}.${name}`, why }];
+}
+
 /** Parameter: the role of the caller. */
 export const tablesQuery = `with recursive
 tables as (

@@ -18,7 +18,14 @@ import {
   parseExpectation,
 } from "../policy_test/expectation.ts";
 import { holdSequences } from "../policy_test/sequences.ts";
-import { requestReader, roleOf, viewNames } from "../policy_test/targets.ts";
+import {
+  callerRequests,
+  cellKey,
+  exposedRelations,
+  fixtureRows,
+  keyOf,
+  roleOf,
+} from "../policy_test/targets.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 
 /** A mutant that no case notices. */
@@ -40,7 +47,8 @@ export async function mutationText(files: readonly NamedCases[]) {
     await withState(named, async (state) => {
       const run = await caseRunner(state, named);
       const cells = await readCells(state, named);
-      for (const mutant of mutantsOf(cells, viewNames(state))) {
+      const views = exposedRelations(state).filter(({ isView }) => isView).map(keyOf);
+      for (const mutant of mutantsOf(cells, new Set(views))) {
         if (noticed.has(mutant.sql)) continue;
         const name = mutant.relation.replace(/^[^.]*\.|\(.*/g, "");
         const isOther = ({ target }: CaseRequest) => target.includes(name) ? 0 : 1;
@@ -121,14 +129,17 @@ async function suggestCases(
   const send = requestSender(state, setup);
   const resetSequences = await holdSequences(state.database);
   for (const [name, caller] of file.callers) {
-    const requestsTo = await requestReader(state, caller);
+    const role = roleOf(caller, state);
+    if (role === null) continue;
+    const requestsByKey = await callerRequests(state, role, fixtureRows(state));
     const answerTo = async (request: CaseRequest) => {
       if (request.method === "POST") await resetSequences();
       return await readAnswer(await send(caller, request));
     };
     const answersOf = new Map<string, string[]>();
     for (const survivor of survivors.filter(({ suggestion }) => suggestion === null)) {
-      const requests = requestsTo(survivor.relation).filter(({ headers }) => headers.length === 0);
+      const all = requestsByKey.get(cellKey(survivor.relation)) ?? [];
+      const requests = all.filter(({ headers }) => headers.length === 0);
       const answers = answersOf.get(survivor.relation) ?? [];
       answersOf.set(survivor.relation, answers);
       for (const each of requests.slice(answers.length)) {

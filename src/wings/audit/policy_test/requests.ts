@@ -24,120 +24,139 @@ export interface RelationTarget {
   readonly related: readonly (readonly [Relationship, RelationTarget])[];
 }
 
-/** Properties of the API for all requests. */
-export interface RequestOptions {
-  /** The schema of requests without a header. */
-  readonly schema: string;
-  readonly hasAggregates: boolean;
-}
+/** A request to the relation. */
+type RequestDraft = readonly [method: string, query: string, body?: JsonRow, prefer?: string];
 
-type Add = (method: string, query: string, body?: JsonRow | null, ...prefer: string[]) => void;
-
-/** Returns the requests, from the simplest to the least simple. */
-export function requestsOf(target: RelationTarget, options: RequestOptions): CaseRequest[] {
-  const { relation: { name, schema }, grants } = target;
-  const path = `/${pathSegment(name)}`;
-  const profiles = schema === options.schema ? [] : ["Accept-Profile", "Content-Profile"];
-  const found: CaseRequest[] = [];
-  const add: Add = (method, query, body = null, ...prefer) =>
-    found.push({
-      method,
-      target: query === "" ? path : `${path}?${query}`,
-      headers: [
-        ...profiles.map((header) => [header, schema] as const),
-        ...prefer.map((value) => ["Prefer", value] as const),
-      ],
-      body: body && JSON.stringify(body),
-    });
-  if (grants.select.length > 0) addReads(add, target, options);
-  else add("GET", "");
-  addWrites(add, target);
-  return found;
+/** Returns the requests, from the simplest on. Requests to another schema than `schema` have headers. */
+export function requestsOf(
+  target: RelationTarget,
+  { schema, hasAggregates }: { readonly schema: string; readonly hasAggregates: boolean },
+): readonly CaseRequest[] {
+  const { relation, grants } = target;
+  const read: readonly RequestDraft[] = grants.select.length > 0
+    ? reads(target, hasAggregates)
+    : [["GET", ""]];
+  const profiles = relation.schema === schema ? [] : ["Accept-Profile", "Content-Profile"];
+  return [...read, ...writes(target)].map(([method, query, body, prefer]) => ({
+    method,
+    target: `/${pathSegment(relation.name)}${query && `?${query}`}`,
+    headers: [
+      ...profiles.map((name) => [name, relation.schema] as const),
+      ...prefer === undefined ? [] : [["Prefer", prefer] as const],
+    ],
+    body: body === undefined ? null : JSON.stringify(body),
+  }));
 }
 
 const list = (columns: readonly string[]) =>
   columns.map((column) => encodeText(queryName(column))).join(",");
 
-/** Returns the filter of a value; empty for values that no filter finds. */
-function filterOf(column: string, value: unknown): string[] {
-  if (value === undefined || (typeof value === "object" && value !== null)) return [];
-  return [equalParam(column, value === null ? null : String(value))];
+/** Returns filters by the values of a column; objects and arrays have no filter. */
+function filters(column: string, rows: readonly JsonRow[]): readonly string[] {
+  const values = rows.map((row) => row[column]).filter((value) => value !== undefined);
+  return values.filter((value) => value === null || typeof value !== "object")
+    .map((value) => equalParam(column, value === null ? null : String(value)));
 }
 
 /** Returns the filter that finds a row. */
 function whereOf({ primaryKey, columns }: Relation, row: JsonRow): string {
   const keys = primaryKey.length > 0 ? primaryKey : columns.slice(0, 1).map(({ name }) => name);
-  return keys.flatMap((key) => filterOf(key, row[key])).join("&");
+  return keys.flatMap((key) => filters(key, [row])).join("&");
 }
 
-function addReads(add: Add, target: RelationTarget, { hasAggregates }: RequestOptions): void {
+function reads(target: RelationTarget, hasAggregates: boolean): RequestDraft[] {
   const { relation: { primaryKey, columns }, grants: { select }, rows, computed, related } = target;
   const key = list([...primaryKey, ...select].filter((each) => select.includes(each)).slice(0, 1));
-  add("GET", `select=${list(select)}`, null, "count=exact");
-  add("HEAD", `select=${list(select)}`, null, "count=exact");
-  for (const column of select) {
-    for (const row of primaryKey.includes(column) ? rows : rows.slice(-1)) {
-      for (const filter of filterOf(column, row[column])) {
-        add("GET", `select=${list([column])}&${filter}`);
-      }
-    }
-  }
-  for (const column of computed) {
-    add("GET", `select=${key}&${list([column])}=not.is.null`);
-    add("GET", `select=${key},${list([column])}&order=${list([column])}`);
-  }
-  const isOrdered = /int|numeric|double|real|text|char|date|time/;
-  const ordered = columns.filter(({ baseType }) => isOrdered.test(baseType)).map(({ name }) =>
-    name
+  const ordered = columns.filter(({ name, baseType }) =>
+    select.includes(name) && /int|numeric|double|real|text|char|date|time/.test(baseType)
   );
-  const maxima = ordered.filter((name) => select.includes(name)).map((name) =>
-    `${list([name])}.max()`
-  );
-  if (hasAggregates) add("GET", `select=${["count()", ...maxima].join(",")}`);
-  for (const each of related) {
-    if (each[1].grants.select.length > 0) addEmbeds(add, key, each, hasAggregates);
-  }
+  const maxima = ordered.map(({ name }) => `${list([name])}.max()`);
+  const queries = [
+    ...select.flatMap((column) =>
+      filters(column, primaryKey.includes(column) ? rows : rows.slice(-1))
+        .map((filter) => `select=${list([column])}&${filter}`)
+    ),
+    ...computed.map((name) => `select=${key}&${list([name])}=not.is.null`),
+    ...computed.map((name) => `select=${key},${list([name])}&order=${list([name])}`),
+    ...hasAggregates ? [`select=${["count()", ...maxima].join(",")}`] : [],
+  ];
+  return [
+    ["GET", `select=${list(select)}`, undefined, "count=exact"],
+    ["HEAD", `select=${list(select)}`, undefined, "count=exact"],
+    ...queries.map((query): RequestDraft => ["GET", query]),
+    ...related.flatMap((each) => embeds(each, hasAggregates))
+      .map((embed): RequestDraft => ["GET", `select=${key},${embed}`, undefined, "count=exact"]),
+  ];
 }
 
-/** Adds the requests of a relation that embed another one. */
-function addEmbeds(
-  add: Add,
-  key: string,
-  [each, { relation: { primaryKey: keys }, grants, rows }]: readonly [Relationship, RelationTarget],
+/** Returns items of `select` that embed a relation, with parameters that use the embed. */
+function embeds(
+  [each, { relation, grants: { select }, rows }]: RelationTarget["related"][0],
   hasAggregates: boolean,
-): void {
+): readonly string[] {
+  if (select.length === 0) return [];
   const name = each.kind === "computed" ? each.function.name : each.foreign.name;
-  const hint = each.kind === "computed"
-    ? []
-    : each.kind === "many-to-many"
-    ? [each.junction.name]
-    : [each.constraint];
-  const embed = [list([name]), ...hint.map((part) => list([part]))].join("!");
+  const hint = each.kind === "many-to-many"
+    ? each.junction.name
+    : each.kind !== "computed" && each.constraint;
+  const embed = list([name]) + (hint === false ? "" : `!${list([hint])}`);
   const isToOne = each.kind === "computed" ? each.toOne : each.kind.endsWith("to-one");
-  add("GET", `select=${key},x:${embed}(${list(grants.select)})`);
-  add("GET", `select=${key},x:${embed}()&x=not.is.null`, null, "count=exact");
-  if (hasAggregates) add("GET", `select=${key},x:${embed}(count())`);
-  if (isToOne) {
-    add(
-      "GET",
-      `select=${key},...${embed}(${grants.select.map((column, at) => `y${at}:${list([column])}`)})`,
-    );
-  }
+  const isKey = (column: string) => relation.primaryKey.includes(column);
   // Keys come last, since they decide the order alone.
-  const order = grants.select.toSorted((a, b) =>
-    Number(keys.includes(a)) - Number(keys.includes(b))
+  const order = [...select.filter((column) => !isKey(column)), ...select.filter(isKey)];
+  const toOne = [
+    `...${embed}(${select.map((column, at) => `y${at}:${list([column])}`)})`,
+    `x:${embed}()&order=${order.map((column) => `x(${list([column])})`)}`,
+  ];
+  const inner = select.flatMap((column) => filters(column, rows.slice(0, 1)));
+  return [
+    `x:${embed}(${list(select)})`,
+    `x:${embed}()&x=not.is.null`,
+    ...hasAggregates ? [`x:${embed}(count())`] : [],
+    ...isToOne ? toOne : [],
+    ...inner.map((filter) => `x:${embed}!inner()&x.${filter}`),
+  ];
+}
+
+const pick = (row: JsonRow, names: readonly string[]): JsonRow =>
+  Object.fromEntries(names.map((name) => [name, row[name]]));
+
+function writes(target: RelationTarget): RequestDraft[] {
+  const { relation, grants: { select, insert, update, ...grants }, rows, visible, related } =
+    target;
+  const sample = visible ?? rows[0] ?? {};
+  const own = visible === null ? [] : [whereOf(relation, visible)];
+  const places = [...rows.map((row) => whereOf(relation, row)), ""];
+  const representation = (where: string) => `${where}&select=${list(select)}`;
+  // The foreign keys of rows that refer to rows of the target's parents.
+  const references = related.flatMap(([each, parent]) =>
+    each.kind !== "many-to-one"
+      ? []
+      : parent.rows.map((row): JsonRow =>
+        Object.fromEntries(each.pairs.map(([column, foreign]) => [column, row[foreign]]))
+      )
   );
-  if (isToOne) {
-    add(
-      "GET",
-      `select=${key},x:${embed}()&order=${order.map((name) => `x(${list([name])})`)}`,
-    );
-  }
-  for (const column of grants.select) {
-    for (const filter of rows.slice(0, 1).flatMap((row) => filterOf(column, row[column]))) {
-      add("GET", `select=${key},x:${embed}!inner()&x.${filter}`, null, "count=exact");
-    }
-  }
+  const single = (row: JsonRow) => update.map((name) => pick(row, [name]));
+  const patches = [
+    ...single(sample),
+    ...rows.flatMap((row) => [...single(row), pick(row, update)]),
+    ...references,
+  ];
+  const first = pick(sample, update.slice(0, 1));
+  const updates: RequestDraft[] = [
+    ...own.flatMap((where) => patches.map((body): RequestDraft => ["PATCH", where, body])),
+    ...places.map((where): RequestDraft => ["PATCH", where, first]),
+    ...own.map((
+      where,
+    ): RequestDraft => ["PATCH", representation(where), first, "return=representation"]),
+  ];
+  return [
+    ...update.length > 0 ? updates : [],
+    ...insert.length > 0 ? inserts(target, sample, references) : [],
+    ...[...own, ...places].filter(() => grants.delete.length > 0).map((
+      where,
+    ): RequestDraft => ["DELETE", where]),
+  ];
 }
 
 /** Values of keys that no row has. */
@@ -147,79 +166,51 @@ export const freshValues: readonly (readonly [type: RegExp, value: unknown])[] =
   [/text|char/, "svc"],
 ];
 
-function addWrites(add: Add, { relation, grants, rows, visible, related }: RelationTarget): void {
-  const { insert, update } = grants;
+function inserts(
+  { relation, grants, rows }: RelationTarget,
+  sample: JsonRow,
+  references: readonly JsonRow[],
+): RequestDraft[] {
   const { primaryKey, columns, uniqueIndexes = [] } = relation;
-  const own = visible === null ? null : whereOf(relation, visible);
-  const sample = visible ?? rows[0] ?? {};
   const keys = uniqueIndexes.flatMap((index) => index.columns === null ? [] : [index.columns]);
-  const representation = grants.select.length > 0
-    ? [[`select=${list(grants.select)}`, "return=representation"]]
-    : [];
-  // The foreign keys of rows that refer to hidden rows.
-  const references = related.flatMap(([each, parent]) =>
-    each.kind !== "many-to-one"
-      ? []
-      : parent.rows.map((row): JsonRow =>
-        Object.fromEntries(each.pairs.map(([column, foreign]) => [column, row[foreign]]))
-      )
+  const written = columns.filter(({ name, generated }) =>
+    grants.insert.includes(name) && !generated
   );
-  if (own !== null) {
-    for (const name of update) add("PATCH", own, { [name]: sample[name] });
-    for (const row of rows) {
-      const body = update.map((name) => [name, row[name]] as const);
-      for (const pair of body) add("PATCH", own, Object.fromEntries([pair]));
-      if (body.length > 1) add("PATCH", own, Object.fromEntries(body));
-    }
-  }
-  for (const name of update.slice(0, 1)) {
-    for (const [select, prefer] of own === null ? [] : representation) {
-      add("PATCH", `${own}&${select}`, { [name]: sample[name] }, prefer!);
-    }
-    for (const row of rows) add("PATCH", whereOf(relation, row), { [name]: sample[name] });
-    add("PATCH", "", { [name]: sample[name] });
-  }
-  for (const reference of own === null || update.length === 0 ? [] : references) {
-    add("PATCH", own!, reference);
-  }
-  if (insert.length > 0) {
-    const written = columns.filter(({ name, generated }) => insert.includes(name) && !generated);
-    const copy = (row: JsonRow) => Object.fromEntries(written.map(({ name }) => [name, row[name]]));
-    const isFilled = ({ name, default: value }: typeof columns[0]) =>
-      primaryKey.includes(name) && value !== null;
-    const fresh = Object.fromEntries(
-      written.filter((column) => !isFilled(column)).map(({ name, baseType }) => {
-        const isKey = keys.flat().concat(primaryKey).includes(name) &&
-          !references.some((each) => name in each);
-        const value = freshValues.find(([type]) => isKey && type.test(baseType));
-        return [name, value?.[1] ?? sample[name]];
-      }),
+  const fresh = Object.fromEntries(written.flatMap(({ name, baseType, default: value }) => {
+    if (primaryKey.includes(name) && value !== null) return [];
+    const isKey = [...primaryKey, ...keys.flat()].includes(name) &&
+      !references.some((each) => name in each);
+    const other = freshValues.find(([type]) => isKey && type.test(baseType));
+    return [[name, other === undefined ? sample[name] : other[1]]];
+  }));
+  const copies = rows.flatMap((row): RequestDraft[] => {
+    const body = pick(row, written.map(({ name }) => name));
+    const upserts = keys.flatMap((key) =>
+      ["merge", "ignore"].map((
+        word,
+      ): RequestDraft => [
+        "POST",
+        `on_conflict=${list(key)}`,
+        body,
+        `resolution=${word}-duplicates`,
+      ])
     );
-    for (const reference of [{}, ...references]) add("POST", "", { ...fresh, ...reference });
-    for (const [select, prefer] of representation) add("POST", select!, fresh, prefer!);
-    for (const row of rows) {
-      add("POST", "", copy(row));
-      for (const key of keys) {
-        for (const word of ["merge", "ignore"]) {
-          add("POST", `on_conflict=${list(key)}`, copy(row), `resolution=${word}-duplicates`);
-        }
-      }
-      if (primaryKey.length > 0) add("PUT", whereOf(relation, row), copy(row));
-    }
-  }
-  if (grants.delete.length === 0) return;
-  for (
-    const where of [...rows.map((row) => whereOf(relation, row)), ...own === null ? [] : [own], ""]
-  ) {
-    add("DELETE", where);
-  }
+    return [["POST", "", body], ...upserts, ["PUT", whereOf(relation, row), body]];
+  });
+  return [
+    ...[{}, ...references].map((
+      reference,
+    ): RequestDraft => ["POST", "", { ...fresh, ...reference }]),
+    ["POST", `select=${list(grants.select)}`, fresh, "return=representation"],
+    ...copies,
+  ];
 }
 
-/** Returns the calls of a function; arguments are null. */
-export function callsOf({ name, parameters, volatility }: Routine): CaseRequest[] {
+/** Returns a call of a function. Required arguments are null. */
+export function callOf({ name, parameters, volatility }: Routine): CaseRequest {
   const required = parameters.filter((each) => each.required);
   const target = `/rpc/${pathSegment(name)}`;
   const body = JSON.stringify(Object.fromEntries(required.map((each) => [each.name, null])));
   const isRead = required.length === 0 && volatility !== "volatile";
-  return [{ method: isRead ? "GET" : "POST", target, headers: [], body: isRead ? null : body }];
+  return { method: isRead ? "GET" : "POST", target, headers: [], body: isRead ? null : body };
 }
