@@ -345,7 +345,10 @@ const sent: fc.Arbitrary<SentRequest> = fc.constantFrom(...recorded, ...writtenE
     ),
     body: changed(
       base.body,
-      base.body === null ? fc.constant(null) : altered(fc.constant(base.body), bodyTokens),
+      base.body === null ? fc.constant(null) : fc.oneof(
+        altered(fc.constant(base.body), bodyTokens),
+        fc.constantFrom(`[${base.body}]`, `[${base.body},${base.body}]`, "[]", "{}"),
+      ),
     ),
   })
 );

@@ -118,6 +118,10 @@ async function describe(
   { request, plan: planned, cache }: Extract<RequestPlan, { kind: "root" }>,
 ): Promise<Reply> {
   const { context: { bookmarkHeader, snapshot: { config } } } = exchange;
+  const permitted = permittedOperations(exchange);
+  if (permitted !== null && exchange.rootReply === "metadata") {
+    throw errors.unknownOperation('mcp-tools = "operations" has a tool for each operation', true);
+  }
   const transaction = buildRootScript(request, planned, ownerOf(exchange), config);
   const result = await runTransaction(exchange, withReplicas(exchange, transaction));
   exchange.stopwatch.lap("transaction");
@@ -128,7 +132,6 @@ async function describe(
     : servedMetadata(found, schema, cache);
   if (exchange.rootReply !== "metadata") {
     const described = bookmarkHeader === null ? config : { ...config, bookmarkHeader };
-    const permitted = permittedOperations(exchange);
     const source = { metadata, cache, config: described, permitted };
     const reply = await respondToRoot(request, planned, source);
     return withBookmark(reply, result);

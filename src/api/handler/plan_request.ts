@@ -101,6 +101,7 @@ async function planQuery(input: PlanningInput, target: QueryTarget): Promise<Req
   const check = (request: RawRequest) =>
     checkTarget(parseHead({ ...request, query: "" }, config).request, cache);
   if (pieces.method === "OPTIONS" && target.form === "path") {
+    checkGuard({ ...input, pieces: { ...pieces, path: target.path } }, null, null);
     check({ ...pieces, method: "GET", path: target.path });
     const acceptQuery = acceptedQueries(target.isRoutine);
     return { kind: "options", allow: "OPTIONS,POST", acceptQuery };
@@ -232,11 +233,13 @@ function receiveChecked(
   reader: PayloadReader,
   { body, isWhole }: { readonly body: BodyPlan; readonly isWhole: boolean },
 ): Promise<Payload> {
+  // Errors of a plan would show names to a client whose request is refused later.
+  const checks = input.exchange.context.guard !== null ? noChecks : {
+    head: () => void body.planHead(),
+    keys: (payload: Payload) => void body.planKeys(payload),
+  };
   return receiveBody(input, reader, {
-    checks: {
-      head: () => void body.planHead(),
-      keys: (payload) => void body.planKeys(payload),
-    },
+    checks,
     isDivisible: (payload) => !isWhole && body.isDivisible(payload),
   });
 }

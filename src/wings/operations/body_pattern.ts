@@ -6,7 +6,12 @@ import { errors } from "../../base/errors/catalogue.ts";
 import { isJsonObject } from "../../base/lib/json_object.ts";
 
 export type BodyPattern =
-  | { readonly kind: "members"; readonly members: readonly BodyMember[] }
+  /** An object, or a list of objects. */
+  | {
+    readonly kind: "members";
+    readonly isList: boolean;
+    readonly members: readonly BodyMember[];
+  }
   /** One value: the single unnamed parameter of a function. */
   | { readonly kind: "value" }
   /** A patch document: the JSON of its operations, without their values. */
@@ -31,7 +36,7 @@ export function needsText(pattern: BodyPattern): boolean {
 export function bodyText(pattern: BodyPattern): string {
   switch (pattern.kind) {
     case "members":
-      return membersText(pattern.members);
+      return (pattern.isList ? "[]" : "") + membersText(pattern.members);
     case "value":
       return "*";
     case "patch":
@@ -62,7 +67,11 @@ export function bodyDifference(pattern: BodyPattern | null, payload: Payload): s
     case "form":
       return membersDifference(pattern, [formRow(payload.fields)]);
     case "json":
-      return pattern?.kind === "value" ? null : jsonDifference(pattern, payload);
+      if (pattern?.kind === "value") return null;
+      if ((payload.shape === "array") !== (pattern?.kind === "members" && pattern.isList)) {
+        return payload.shape === "array" ? "the body is a list" : "the body is no list";
+      }
+      return jsonDifference(pattern, payload);
     default:
       return payload satisfies never;
   }

@@ -106,12 +106,15 @@ function examplePayload(body: BodyPattern | null, format: string): Payload {
     return { kind: "form", fields: keys.map((key) => [key, ""]), keys, moreKeys: 0 };
   }
   if (format === "raw") return { kind: "raw", type: "text", bytes: new Uint8Array() };
-  const text = new TextEncoder().encode(JSON.stringify(exampleObject(members)));
+  const shape = body?.kind === "members" && body.isList ? "array" : "object";
+  const example = exampleObject(members);
+  const json = JSON.stringify(shape === "array" ? [example] : example);
+  const text = new TextEncoder().encode(json);
   if (body?.kind === "patch") {
     return { kind: "patch", document: { operations: JSON.parse(body.steps) }, text };
   }
   const source = format === "csv" ? "csv" : "json";
-  return { kind: "json", text, shape: "object", keys, moreKeys: 0, source };
+  return { kind: "json", text, shape, keys, moreKeys: 0, source };
 }
 
 function exampleObject(members: readonly BodyMember[]): unknown {
@@ -201,10 +204,11 @@ function bodySchema(body: BodyPattern, planned: DataPlan): Schema {
   const arguments_ = planned.kind === "call" ? planned.call.routine.parameters : [];
   const types = new Map(arguments_.map(({ name, type }) => [name, typeSchema(type)]));
   const relation = planned.kind === "call" ? null : relationOf(planned);
-  return membersSchema(body.members, (name) => {
+  const object = membersSchema(body.members, (name) => {
     const column = columnOf(relation, name);
     return types.get(name) ?? (column === undefined ? {} : columnSchema(column));
   });
+  return body.isList ? { type: "array", items: object } : object;
 }
 
 function membersSchema(

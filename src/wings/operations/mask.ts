@@ -153,13 +153,14 @@ function patternOf(payload: Payload, items: readonly ColumnItem[]): BodyPattern 
     case "patch":
       return { kind: "patch", steps: patchSteps(payload) };
     case "form":
-      return membersPattern(membersOf([Object.fromEntries(payload.fields)], []));
+      return membersPattern(membersOf([Object.fromEntries(payload.fields)], []), false);
     case "json": {
       if (payload.value !== undefined) return { kind: "value" };
       const keys = payload.keys?.map((key) => [key, null] as const);
       const isPlain = keys !== undefined && items.length === 0 && payload.keysVary !== true;
       return membersPattern(
         membersOf(isPlain ? [Object.fromEntries(keys)] : rowsOf(payload, "rounded"), items),
+        payload.shape === "array",
       );
     }
     default:
@@ -167,8 +168,8 @@ function patternOf(payload: Payload, items: readonly ColumnItem[]): BodyPattern 
   }
 }
 
-function membersPattern(members: readonly BodyMember[]): BodyPattern | null {
-  return members.length === 0 ? null : { kind: "members", members };
+function membersPattern(members: readonly BodyMember[], isList: boolean): BodyPattern | null {
+  return members.length === 0 && !isList ? null : { kind: "members", isList, members };
 }
 
 function membersOf(rows: readonly unknown[], items: readonly ColumnItem[]): readonly BodyMember[] {

@@ -33,7 +33,7 @@ export const headerNames: ReadonlyMap<string, string> = new Map([
  * File    = *( Line *Header / Comment )
  * Line    = Name Role *( "," Role ) Method Target [ Body ]
  * Header  = Indentation Name ":" Value
- * Body    = Members / "*" / PatchDocument
+ * Body    = [ "[]" ] Members / "*" / PatchDocument
  * Members = "{" [ Member *( "," Member ) ] "}"
  * Member  = Name [ [ "[]" ] Members ] [ "?" ] [ "=" Literal ]
  * ```
@@ -152,11 +152,12 @@ function readHeader(reader: LineReader): readonly [name: string, value: string] 
 
 function readBody(reader: LineReader): BodyPattern {
   if (reader.find(/\*/y) !== null) return { kind: "value" };
-  if (reader.find(/(?=\[)/y) !== null) {
+  const isList = reader.find(/\[\](?=\{)/y) !== null;
+  if (!isList && reader.find(/(?=\[)/y) !== null) {
     const steps = reader.json(/\[.*/y, "the operations of a patch document");
     return { kind: "patch", steps: JSON.stringify(steps) };
   }
-  return { kind: "members", members: readMembers(reader) };
+  return { kind: "members", isList, members: readMembers(reader) };
 }
 
 function readMembers(reader: LineReader): readonly BodyMember[] {

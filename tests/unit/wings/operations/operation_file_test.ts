@@ -13,7 +13,7 @@ a.b-c  anon ,"a, role"  GET  /x%20y?select=id,n:a->>b&id=eq.*
 write anon PATCH /x?id=eq.* {a?, b="x\\"y", c[]{d, e{f}}, g=-5, "h i"=null}
 whole anon POST /rpc/f *
 patch anon PATCH /x [{"operator":"remove"}]
-none anon POST /x {}`;
+none anon POST /x []{}`;
   deepStrictEqual(parseOperations(text), [
     {
       ...line,
@@ -35,6 +35,7 @@ none anon POST /x {}`;
       query: "id=eq.*",
       body: {
         kind: "members",
+        isList: false,
         members: [
           { ...member, name: "a", isOptional: true },
           { ...member, name: "b", literal: '"x\\"y"' },
@@ -86,7 +87,7 @@ none anon POST /x {}`;
       roles: ["anon"],
       method: "POST",
       path: "/x",
-      body: { kind: "members", members: [] },
+      body: { kind: "members", isList: true, members: [] },
       line: 9,
       column: 16,
     },
@@ -98,6 +99,7 @@ Deno.test("operationText() writes lines that parseOperations() reads", () => {
     Accept: text/csv
 b  anon  POST  /x  {a?, b="x", c[]{d, "e f"}, g=5}
 c  anon  POST  /rpc/f  *
+d  anon  POST  /x  []{a}
 `;
   strictEqual(parseOperations(text).map(operationText).join(""), text);
 });
