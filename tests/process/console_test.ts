@@ -225,10 +225,53 @@ Deno.test({
         await form.getByRole("option", { name: "English 1" }).click();
         await form.getByRole("button", { name: "Insert" }).click();
         await page.getByText("Rows 1 to 1 of 1").waitFor();
+        const inserted = page.getByRole("status").filter({ hasText: /^Inserted \d+ · Show$/ });
+        const key = /\d+/.exec(await inserted.innerText())![0];
+        strictEqual(
+          await inserted.getByRole("link").getAttribute("href"),
+          `#/table/api/film?id=eq.${key}`,
+        );
         await page.getByRole("button", { name: "Open row 1" }).click();
         await page.getByRole("button", { name: "Delete…" }).click();
         await page.getByRole("button", { name: "Delete", exact: true }).click();
         await page.getByText("No rows", { exact: true }).first().waitFor();
+      });
+
+      await step("filter by a frequent value", async () => {
+        await browser.open("#/table/api/film?limit=50");
+        await page.locator("summary", { hasText: "Values" }).click();
+        const values = page.getByRole("group", { name: "Values of a column" });
+        strictEqual(await values.getByLabel("Column").inputValue(), "rating");
+        deepStrictEqual(await browser.violations(), []);
+        await values.getByRole("button", { name: /^PG\b/ }).click();
+        await hasHash("#/table/api/film?rating=eq.PG&order=id.asc&limit=50&after=");
+        await page.getByText("Rows 1 to 40 of 40").waitFor();
+      });
+
+      await step("find a request again, and keep it", async () => {
+        await browser.open("#/start/api");
+        const recent = page.getByRole("region", { name: "Recent requests" });
+        const link = recent.getByRole("link", { name: "/film?rating=eq.PG&order=id.asc&limit=50" });
+        await recent.getByRole("button", { name: /^Keep \/film\?rating=eq.PG&order=id/ }).click();
+        deepStrictEqual(await browser.violations(), []);
+        await link.first().click();
+        await page.getByText("Rows 1 to 40 of 40").waitFor();
+      });
+
+      await step("run SQL", async () => {
+        await browser.open("#/sql/api");
+        const text = page.getByRole("textbox", { name: "SQL" });
+        await text.fill("select current_user as role, count(*) from film");
+        await page.keyboard.press("Control+Enter");
+        await page.getByRole("gridcell", { name: "writer" }).waitFor();
+        await page.getByText(/^1 row · /).waitFor();
+        deepStrictEqual(await browser.violations(), []);
+        await page.getByRole("button", { name: "Explain" }).click();
+        await page.locator("summary", { hasText: /Scan.* on film/ }).waitFor();
+        await page.getByText("slowest", { exact: true }).waitFor();
+        await text.fill("delete from film");
+        await page.getByRole("button", { name: "Run" }).click();
+        await page.getByRole("alert").filter({ hasText: "syntax error" }).waitFor();
       });
 
       await step("leave tables without a key alone", async () => {

@@ -84,7 +84,11 @@ export function errorOf({ status, text }: ApiAnswer): ApiError | null {
 
 /** Rows of a JSON answer: an array of objects, or a value as the only one. Such numbers are texts. */
 export function rowsOf({ text }: ApiAnswer): readonly Readonly<Record<string, unknown>>[] {
-  const value = text === null || text === "" ? [] : parseJson(text);
+  return rowsOfText(text ?? "");
+}
+
+export function rowsOfText(text: string): readonly Readonly<Record<string, unknown>>[] {
+  const value = text === "" ? [] : parseJson(text);
   const list = Array.isArray(value) ? value : [value];
   return list.map((row) => {
     const columns = isJsonObject(row) && !isRawJson(row) ? row : { value: row };

@@ -67,8 +67,9 @@ export function firstChoice(
 ): ChartChoice | null {
   const columns = groupColumns(relation);
   const found = columns.find(({ enumLabels }) => enumLabels.length > 0) ??
-    columns.find(({ name }) => references.has(name)) ??
-    columns.find(({ baseType }) => typeKind(baseType) === "boolean") ?? columns[0];
+    columns.find(({ baseType }) => typeKind(baseType) === "time") ??
+    columns.find(({ baseType }) => typeKind(baseType) === "boolean") ??
+    columns.find(({ name }) => references.has(name)) ?? columns[0];
   return found === undefined ? null : withColumn(
     { by: found.name, period: null, measure: "count", of: "" },
     found,

@@ -22,6 +22,15 @@ export interface CodeContext {
   readonly token?: string | null;
 }
 
+/** Returns the request to share: without the count and the first page's cursor, which are for the pager. */
+export function sharedCall(call: ApiCall): ApiCall {
+  const query = call.query.split("&").filter((part) => part !== "after=").join("&");
+  const headers = call.headers.filter(([name, value]) =>
+    name !== "Prefer" || value !== "count=planned"
+  );
+  return { ...call, query, headers };
+}
+
 export const languages = ["curl", "fetch"] as const;
 
 export type Language = typeof languages[number];

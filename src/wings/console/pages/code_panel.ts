@@ -2,7 +2,7 @@
 /** The request of a page: its URL, which can be edited, and code that sends it. @module */
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { type ApiCall, codeOf, type Language, languages, targetOf } from "./code.ts";
+import { type ApiCall, codeOf, type Language, languages, sharedCall, targetOf } from "./code.ts";
 import { serviceState } from "./model.ts";
 import { token } from "./session.ts";
 import { CopyButton, html, type View, withText } from "./view.ts";
@@ -33,7 +33,8 @@ interface CodePanelProps {
 /** URL and code. They follow each change of the page. */
 export function CodePanel({ call, onQuery }: CodePanelProps): View {
   const context = { url: serviceState.value?.api.url ?? "", hasToken: token.value !== null };
-  const code = codeOf(call, language.value, context);
+  const shared = sharedCall(call);
+  const code = codeOf(shared, language.value, context);
   return html`
     <section class="stack code-panel" aria-label="Request">
       <${UrlEditor} ...${{ call, onQuery }} />
@@ -50,7 +51,7 @@ export function CodePanel({ call, onQuery }: CodePanelProps): View {
         <${CopyButton} text=${() => code} label="Copy code" />
         ${token.value !== null && html`
           <${CopyButton} label="Copy with token"
-            text=${() => codeOf(call, language.value, { ...context, token: token.value })} />
+            text=${() => codeOf(shared, language.value, { ...context, token: token.value })} />
         `}
       </div>
     </section>

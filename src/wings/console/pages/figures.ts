@@ -75,7 +75,7 @@ export function Figures(): View {
         <button type="button" aria-pressed=${String(isTable)}
           onClick=${() => setTable(!isTable)}>Show as table</button></div>
       ${isTable ? html`<${FigureTable} ...${{ seconds }} />` : html`
-        <div class="cards">${figures.map((figure) =>
+        <div class="cards quarters">${figures.map((figure) =>
           html`<${Chart} key=${figure.title} ...${{ figure, seconds }} />`
         )}</div>
       `}
@@ -91,14 +91,16 @@ function Chart(
     const number = latest === undefined ? null : value(latest);
     return `${label} ${number === null ? "–" : figure.text(number)}`;
   });
-  const options = (): Plot.PlotOptions => ({
+  const timeOf = ({ time }: Second) => new Date(time * 1000);
+  const domain = seconds.length < 2 ? {} : { domain: [seconds[0]!, latest!].map(timeOf) };
+  const options = (width: number): Plot.PlotOptions => ({
     height: 120,
     marginLeft: 62,
-    x: { ticks: 4, tickSize: 0, label: null },
+    x: { type: "time", ...domain, ticks: Math.floor(width / 110), tickSize: 0, label: null },
     y: { ticks: 3, tickSize: 0, tickFormat: figure.text, grid: true, label: null, zero: true },
     marks: figure.lines.map(({ color, value }) =>
       Plot.lineY(seconds.filter((second) => value(second) !== null) as Plot.Data, {
-        x: ({ time }: Second) => new Date(time * 1000),
+        x: timeOf,
         y: value,
         stroke: `var(${color})`,
       })

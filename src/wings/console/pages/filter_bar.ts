@@ -112,6 +112,11 @@ interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
 /** The value of a filter. It applies after a pause in typing. */
 function FilterValue({ column, filter, reference, onChange }: FilterValueProps): View {
   const [text, setText] = useState(filter.value);
+  const id = `filter-${filter.column}`;
+  // A new filter waits for its value.
+  useEffect(() => {
+    if (filter.value === "") document.getElementById(id)?.focus();
+  }, []);
   useEffect(() => setText(filter.value), [filter.value]);
   useEffect(() => {
     if (text === filter.value || isUnfinished(column, filter, text)) return;
@@ -122,9 +127,7 @@ function FilterValue({ column, filter, reference, onChange }: FilterValueProps):
   const shown = isList || filter.path !== "" ? textColumn : column;
   const isJson = typeKind(shown.baseType) === "json" || typeKind(shown.baseType) === "array";
   return html`
-    <${ValueInput} column=${isJson
-      ? textColumn
-      : shown} label="Value" id=${`filter-${filter.column}`}
+    <${ValueInput} column=${isJson ? textColumn : shown} label="Value" ...${{ id }}
       reference=${isList || filter.path !== "" ? undefined : reference}
       value=${isList ? text.replaceAll("\n", ", ") : text}
       placeholder=${isList ? "a, b, c" : placeholders[typeKind(column.baseType)] ?? ""}

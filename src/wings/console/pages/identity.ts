@@ -9,6 +9,7 @@ import { useConsole } from "./loading.ts";
 import { access, guarded, serviceState } from "./model.ts";
 import { adminToken, claims, setAdminToken, signIn, signOut, token } from "./session.ts";
 import {
+  CopyButton,
   Dialog,
   durationText,
   html,
@@ -132,6 +133,9 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
         <p class="hint"><code>svc token --role=web_user</code>${" "}prints one, with the secret of the
           configuration. On a trusted machine, <code>admin-sign-in</code>${" "}makes tokens here.</p>
         <div class="row actions">
+          ${token.value !== null && html`
+            <${CopyButton} label="Copy the token in use" text=${() => token.value!} />
+          `}
           <button type="button" onClick=${leave}>Sign out</button>
           <button type="submit" class="button is-primary">Use the token</button>
         </div>

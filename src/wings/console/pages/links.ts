@@ -15,6 +15,7 @@ export function pageLinks(schema: string): readonly PageLink[] {
   return [
     { icon: "diagram", label: "Diagram", to: { page: "diagram", schema } },
     { icon: "book", label: "Reference", to: { page: "reference", schema } },
+    { icon: "code", label: "SQL", to: { page: "sql", schema } },
     { icon: "pulse", label: "Requests", to: { page: "requests", schema } },
     { icon: "key", label: "Access", to: { page: "access", schema } },
     { icon: "heart", label: "Health", to: { page: "health", schema } },

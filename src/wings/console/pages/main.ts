@@ -71,6 +71,7 @@ const pages: Readonly<Record<PageRoute["page"], PageComponent>> = {
   table: TablePage,
   function: lazy(async () => (await import("./function_page.ts")).FunctionPage as PageComponent),
   reference: lazy(async () => (await import("./reference_page.ts")).ReferencePage as PageComponent),
+  sql: lazy(async () => (await import("./sql_page.ts")).SqlPage as PageComponent),
   requests: lazy(async () => (await import("./requests_page.ts")).RequestsPage as PageComponent),
   diagram: lazy(async () => (await import("./diagram_page.ts")).DiagramPage as PageComponent),
   access: lazy(async () => (await import("./access_page.ts")).AccessPage as PageComponent),

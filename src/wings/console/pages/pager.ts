@@ -40,12 +40,14 @@ interface PagerProps {
   /** Opens a page. `start` is the number of rows before it, if it is known. */
   readonly onQuery: (query: TableQuery, start?: number | null) => void;
   readonly onCount: () => void;
+  /** Saves the rows that are shown. */
+  readonly onSave: () => void;
 }
 
 const limits = [20, defaultLimit, 100, 500];
 
 /** Position, count, and buttons to the previous and next rows. */
-export function Pager({ query, loaded, start, onQuery, onCount }: PagerProps): View {
+export function Pager({ query, loaded, start, onQuery, onCount, onSave }: PagerProps): View {
   const { count = null, links = {} } = loaded ?? {};
   const rows = loaded?.rows.length ?? 0;
   const { limit, offset } = query;
@@ -67,6 +69,7 @@ export function Pager({ query, loaded, start, onQuery, onCount }: PagerProps): V
         <button type="button" onClick=${onCount}>Count exactly</button>
       `}
       <span class="spacer"></span>
+      <button type="button" class="button is-quiet" onClick=${onSave}>CSV</button>
       <${Select} label="Rows per page" value=${String(limit)}
         options=${sizes.map((size) => [String(size), `${size} rows`])}
         onValue=${(size: string) => onQuery({ ...firstPage(query), limit: Number(size) })} />

@@ -102,6 +102,26 @@ export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): n
   return factor >= maxEstimateError ? factor : null;
 }
 
+/** Returns the node that takes the most time by itself; null without ANALYZE. */
+export function slowestNode(root: PlanNode): PlanNode | null {
+  return nodesOf(root).filter(({ ownMs }) => ownMs !== null)
+    .reduce<PlanNode | null>((most, each) => each.ownMs! > (most?.ownMs ?? -1) ? each : most, null);
+}
+
+/** Whether a node and those below it only read clauses of the service's statement, such as `svc:page`. */
+export function readsOwnClauses(node: PlanNode): boolean {
+  const all = nodesOf(node).map(({ facts }) => facts);
+  const isScan = (facts: PlanNode["facts"]) =>
+    facts["Relation Name"] !== undefined || facts["Function Name"] !== undefined;
+  return all.some((facts) => String(facts["CTE Name"] ?? "").startsWith("svc:")) &&
+    !all.some(isScan);
+}
+
+/** Returns a node and all below it. */
+export function nodesOf(node: PlanNode): readonly PlanNode[] {
+  return [node, ...node.children.flatMap(nodesOf)];
+}
+
 /** Properties of a node that explain its time. */
 const shownFacts = [
   ...["Index Cond", "Recheck Cond", "Filter", "Rows Removed by Filter", "Hash Cond", "Join Filter"],

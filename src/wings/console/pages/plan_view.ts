@@ -8,10 +8,13 @@ import { serviceState } from "./model.ts";
 import {
   estimateError,
   type ExplainedPlan,
+  nodesOf,
   nodeTitle,
   planFacts,
   type PlanNode,
   planRoot,
+  readsOwnClauses,
+  slowestNode,
 } from "./plan_tree.ts";
 import { durationText, Empty, grouped, html, type View } from "./view.ts";
 
@@ -57,24 +60,32 @@ function planCall(call: ApiCall, type: string, isRun: boolean): ApiCall {
   return { ...call, headers: [["Accept", type + list], ...headers] };
 }
 
-function PlanTree({ root, planningMs, executionMs }: ExplainedPlan): View {
+/** The tree of a plan, with the times of its statement. */
+export function PlanTree({ root, planningMs, executionMs }: ExplainedPlan): View {
   return html`
     <p class="hint">${[
       planningMs === null ? null : `Planning ${durationText(planningMs)}`,
       executionMs === null ? null : `execution ${durationText(executionMs)}`,
     ].filter((text) => text !== null).join(", ")}</p>
-    <${Node} node=${root} />
+    <${Node} node=${root} slowest=${slowestNode(root)} />
   `;
 }
 
-/** A node with those below it. */
-function Node({ node }: { readonly node: PlanNode }): View {
+interface NodeProps {
+  readonly node: PlanNode;
+  readonly slowest: PlanNode | null;
+}
+
+/** A node with those below it. Nodes that only read clauses of the service are closed at first. */
+function Node({ node, slowest }: NodeProps): View {
   const { planRows, actualRows, ms, ownMs, buffers, cost } = node;
   const rows = actualRows ?? planRows;
   const wrong = estimateError(node);
+  const isOpen = !readsOwnClauses(node) || (slowest !== null && nodesOf(node).includes(slowest));
   return html`
-    <details class="plan-node" open>
+    <details class="plan-node" open=${isOpen}>
       <summary class="row"><strong>${nodeTitle(node)}</strong>
+        ${node === slowest && html`<span class="tag warn">slowest</span>`}
         ${ms !== null && html`<span>${durationText(ms)}<small> (own ${
           durationText(
             ownMs ?? ms,
@@ -89,7 +100,9 @@ function Node({ node }: { readonly node: PlanNode }): View {
       ${planFacts(node).map(([name, text]) =>
         html`<p class="hint" key=${name}>${name}: <code>${text}</code></p>`
       )}
-      ${node.children.map((child, index) => html`<${Node} key=${index} node=${child} />`)}
+      ${node.children.map((child, index) =>
+        html`<${Node} key=${index} node=${child} ...${{ slowest }} />`
+      )}
     </details>
   `;
 }

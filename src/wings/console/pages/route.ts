@@ -8,6 +8,7 @@ const pages = [
   "table",
   "function",
   "reference",
+  "sql",
   "diagram",
   "requests",
   "access",

@@ -21,7 +21,7 @@ export interface RowFormTarget {
 
 interface RowFormProps extends RowFormTarget {
   readonly onClose: () => void;
-  readonly onSaved: () => void;
+  readonly onSaved: (row: GridRow) => void;
 }
 
 /** Texts of fields by column; null for null. The other columns keep their value or get their default. */
@@ -164,7 +164,7 @@ function rowOfForm(
 }
 
 /** Sends a request, and keeps its error. */
-export function useSending(onSaved: () => void) {
+export function useSending(onSaved: (row: GridRow) => void) {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const send = async (call: ApiCall) => {
@@ -172,9 +172,10 @@ export function useSending(onSaved: () => void) {
     setError(null);
     await guarded(async () => {
       const answer = await callApi(call);
-      const failure = errorOf(answer) ?? (rowsOf(answer).length === 0 ? unchanged : null);
+      const rows = rowsOf(answer);
+      const failure = errorOf(answer) ?? (rows.length === 0 ? unchanged : null);
       if (failure !== null) setError(failure);
-      else onSaved();
+      else onSaved(rows[0]!);
     });
     setBusy(false);
   };

@@ -2,6 +2,7 @@
 /** The first page: the API at a glance. @module */
 import type { ConsoleRelation } from "../server/console_schema.ts";
 import { access, functionsOf, relationsOf, schemaName, serviceState } from "./model.ts";
+import { RecentRequests } from "./recent.ts";
 import { hrefOf } from "./route.ts";
 import { CopyButton, Empty, html, Icon, type View } from "./view.ts";
 
@@ -29,6 +30,7 @@ export function StartPage(): View {
         html`<p class="alert" role="alert">${error.message}${
           error.hint === null ? "" : `. ${error.hint}`
         }</p>`}
+      <${RecentRequests} schema=${name} />
       ${relations.length === 0 &&
         html`<${Empty} title="The schema has no tables that the service knows" />`}
       <ul class="cards">

@@ -4,10 +4,10 @@ import { queryName } from "../../../api/request/url/filter_param.ts";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
 import { rowsOf } from "./api.ts";
-import { csvText } from "./cells.ts";
+import { cellText, csvText } from "./cells.ts";
 import type { ApiCall } from "./code.ts";
 import { CodePanel, codeShown } from "./code_panel.ts";
-import { type GridRow, hasKey } from "./edit.ts";
+import { type GridRow, hasKey, keyQuery } from "./edit.ts";
 import { ErrorBox, Why } from "./exchange.ts";
 import { FilterBar } from "./filter_bar.ts";
 import {
@@ -21,7 +21,8 @@ import {
 import { Grid } from "./grid.ts";
 import { readCall, relationOf, verbsOf } from "./model.ts";
 import { linksOf, type LoadedRows, Pager, type RowCount } from "./pager.ts";
-import { navigate, type PageRoute, route } from "./route.ts";
+import { memorable, remember } from "./recent.ts";
+import { hrefOf, navigate, type PageRoute, route } from "./route.ts";
 import { useAnswer } from "./loading.ts";
 import { ViewAs } from "./identity.ts";
 import { useLabels } from "./labels.ts";
@@ -74,8 +75,12 @@ function RelationPage({ relation, route }: RelationPageProps): View {
     const isSame = formatQuery(parseQuery(route.query)) === formatQuery(query);
     if (!isSame) navigate({ ...route, query: formatQuery(query) }, { replace: true });
   }, [query]);
+  const address = memorable(route, formatQuery(query));
+  useEffect(() => {
+    if (loaded !== null && address !== null) remember(address);
+  }, [loaded === null, address]);
   const reload = () => setRefresh((count) => count + 1);
-  const { dialog, edit, open } = useRowDialog(relation, reload);
+  const { dialog, inserted, edit, open } = useRowDialog(relation, reload);
   const shown = loaded?.rows ?? noRows;
   const columns = useMemo(() => columnsOf(relation, query, shown), [relation, query, loaded]);
   const isKeyed = relation.primaryKey.length > 0 ||
@@ -87,9 +92,9 @@ function RelationPage({ relation, route }: RelationPageProps): View {
       ${relationHead(relation)}
       <${Toolbar} ...${{ relation, query }} onQuery=${setQuery}
         view=${route.view} routeQuery=${route.query}
-        onRefresh=${reload} onInsert=${() => edit({ relation, row: null })}
-        onExport=${save} />
+        onRefresh=${reload} onInsert=${() => edit({ relation, row: null })} />
       <${FilterBar} ...${{ relation, query }} onQuery=${setQuery} />
+      ${inserted !== null && insertedText(relation, inserted)}
       <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
         <div class=${`split-main ${isBusy ? "is-busy" : ""}`}>
           ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
@@ -97,7 +102,8 @@ function RelationPage({ relation, route }: RelationPageProps): View {
             onOpen=${open} onForm=${edit} />
           ${route.view === "rows" && (error === null || query.offset > 0) && html`
             <${Pager} ...${{ query, loaded }} onQuery=${setQuery}
-              start=${startOf(query, starts.current)} onCount=${() => setCountKind("exact")} />
+              start=${startOf(query, starts.current)} onCount=${() =>
+                setCountKind("exact")} onSave=${save} />
           `}
           ${!isKeyed &&
             html`<p class="hint">Rows cannot be changed here, since the table has no primary key.</p>`}
@@ -115,19 +121,38 @@ function RelationPage({ relation, route }: RelationPageProps): View {
 /** The dialog of a row, and functions that open it as a form or a panel. */
 function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
   const [dialog, setDialog] = useState<View>(null);
+  const [inserted, setInserted] = useState<GridRow | null>(null);
+  useEffect(() => setInserted(null), [relation]);
   const onClose = () => setDialog(null);
   const closeChanged = () => {
     onClose();
     onChanged();
   };
-  const edit = (target: RowFormTarget) =>
-    setDialog(html`<${RowForm} ...${{ ...target, onClose }} onSaved=${closeChanged} />`);
+  const edit = (target: RowFormTarget) => {
+    const onSaved = (row: GridRow) => {
+      setInserted(target.row === null ? row : null);
+      closeChanged();
+    };
+    setDialog(html`<${RowForm} ...${{ ...target, onClose, onSaved }} />`);
+  };
   const open = (row: GridRow) =>
     setDialog(html`
       <${RowPanel} ...${{ relation, row, onClose }} onDeleted=${closeChanged}
         onEdit=${() => edit({ relation, row })} />
     `);
-  return { dialog, edit, open };
+  return { dialog, inserted, edit, open };
+}
+
+/** The key of a new row, with a link to it: the page need not show the row. */
+function insertedText(relation: ConsoleRelation, row: GridRow): View {
+  const { schema, name, primaryKey } = relation;
+  if (!hasKey(relation, row)) return html`<p class="bar" role="status">Inserted a row</p>`;
+  const key = primaryKey.map((column) => cellText(row[column])).join(", ");
+  const query = keyQuery(relation, row);
+  return html`
+    <p class="bar" role="status">Inserted ${key} ·${" "}
+      <a href=${hrefOf({ page: "table", schema, name, query })}>Show</a></p>
+  `;
 }
 
 function relationHead({ name, isView, comment }: ConsoleRelation): View {

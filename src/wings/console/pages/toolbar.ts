@@ -3,6 +3,7 @@
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import type { ConsoleRelation, ConsoleRelationship } from "../server/console_schema.ts";
 import { codeShown, toggleCode } from "./code_panel.ts";
+import { FacetMenu } from "./facets.ts";
 import { newFilter } from "./filter_bar.ts";
 import { emptyTableQuery, formatQuery, type TableQuery, toggleColumn } from "./filters.ts";
 import { relationshipsOf, verbsOf } from "./model.ts";
@@ -15,7 +16,6 @@ interface ToolbarProps {
   readonly onQuery: (query: TableQuery) => void;
   readonly onInsert: () => void;
   readonly onRefresh: () => void;
-  readonly onExport: () => void;
   readonly view: TableView;
   /** Query string of the route. */
   readonly routeQuery: string;
@@ -23,7 +23,7 @@ interface ToolbarProps {
 
 /** Filters, columns, embeds, and actions. */
 export function Toolbar(props: ToolbarProps): View {
-  const { relation, query, onQuery, onInsert, onRefresh, onExport, view } = props;
+  const { relation, query, onQuery, onInsert, onRefresh, view } = props;
   const addFilter = () => {
     const { filters } = query;
     onQuery({ ...query, filters: [...filters, newFilter(relation, filters)] });
@@ -31,12 +31,12 @@ export function Toolbar(props: ToolbarProps): View {
   return html`
     <div class="row bar" role="toolbar" aria-label="Table">
       <button type="button" onClick=${addFilter}><${Icon} name="filter" />Filter</button>
-      ${view !== "chart" && html`${columnMenu(props)}${embedMenu(props)}`}
+      ${view !== "chart" && html`${columnMenu(props)}${embedMenu(props)}
+        <${FacetMenu} ...${{ relation, query, onQuery }} />`}
       ${viewLinks(props)}
       <span class="spacer"></span>
       <button type="button" class="icon-button" aria-label="Refresh" onClick=${onRefresh}>
         <${Icon} name="refresh" /></button>
-      <button type="button" class="button is-quiet" onClick=${onExport}>CSV</button>
       <button type="button" class="button is-quiet" aria-pressed=${String(codeShown.value)}
         onClick=${toggleCode}><${Icon} name="code" />Code</button>
       ${view === "rows" && verbsOf(relation).insert && html`

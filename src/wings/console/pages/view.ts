@@ -40,6 +40,7 @@ const paths = {
   menu: "M4 6h16M4 12h16M4 18h16",
   trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
   embed: "M4 5h16v5H4zM8 14h12v5H8zM4 10v6h4",
+  pin: "M9 3h6l-1 7 4 4H6l4-4zM12 14v7",
   pause: "M8 5v14M16 5v14",
   play: "M7 5l12 7-12 7z",
 } as const;

@@ -6,6 +6,7 @@ import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
 import { consoleSchema } from "./console_schema.ts";
 import { consoleRoles, consoleToken } from "./console_sign_in.ts";
+import { consoleSql } from "./console_sql.ts";
 import { consoleState, type StateParts } from "./console_state.ts";
 import type { Numbered, SecondFigures } from "./live_figures.ts";
 import type { LogLine, RecentRequest, Recorder } from "./recorder.ts";
@@ -129,6 +130,7 @@ function dataRoutes(
       "/console/roles",
       json(() => appState.snapshot.config.adminSignIn ? consoleRoles(appState) : {}),
     ],
+    ["/console/sql", json((_, request) => consoleSql(appState, request))],
     ["/console/token", (request) => signedIn(appState, request)],
     ["/console/config", json(() => shownOptions(appState.snapshot.config))],
     [

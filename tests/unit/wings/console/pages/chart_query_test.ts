@@ -47,10 +47,12 @@ Deno.test("groupColumns() and measuredColumns() leave out keys", () => {
   deepStrictEqual(names(measuredColumns(relation, references)), ["price"]);
 });
 
-Deno.test("firstChoice() prefers an enum, then a reference; null without a column", () => {
+Deno.test("firstChoice() prefers an enum, a time, then a reference; null without a column", () => {
   strictEqual(firstChoice(relation, references)!.by, "kind");
   const others = relation.columns.filter(({ name }) => name !== "kind");
-  strictEqual(firstChoice({ ...relation, columns: others }, references)!.by, "product_id");
+  strictEqual(firstChoice({ ...relation, columns: others }, references)!.by, "sold");
+  const timeless = others.filter(({ baseType }) => !/^(?:date|time)/.test(baseType));
+  strictEqual(firstChoice({ ...relation, columns: timeless }, references)!.by, "product_id");
   strictEqual(firstChoice({ ...relation, columns: [column("id", "integer")] }, references), null);
 });
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type ApiCall, codeOf } from "../../../../../src/wings/console/pages/code.ts";
+import { type ApiCall, codeOf, sharedCall } from "../../../../../src/wings/console/pages/code.ts";
 
 const read: ApiCall = {
   method: "GET",
@@ -64,3 +64,19 @@ for (const [label, call] of calls) {
     strictEqual(await request!.text(), call.body ?? "");
   });
 }
+
+Deno.test("sharedCall() leaves out what serves the pager, and keeps what a reader chose", () => {
+  const page = {
+    ...read,
+    query: "length=gt.100&limit=50&after=",
+    headers: [["Prefer", "count=planned"]] as const,
+  };
+  deepStrictEqual(sharedCall(page), { ...read, query: "length=gt.100&limit=50", headers: [] });
+  const kept = {
+    ...read,
+    query: "limit=50&after=W1",
+    headers: [["Prefer", "count=exact"]] as const,
+  };
+  deepStrictEqual(sharedCall(kept), kept);
+  deepStrictEqual(sharedCall(change), change);
+});

@@ -4,6 +4,8 @@ import {
   nodeTitle,
   planFacts,
   planRoot,
+  readsOwnClauses,
+  slowestNode,
 } from "../../../../../src/wings/console/pages/plan_tree.ts";
 
 const scan = {
@@ -85,3 +87,29 @@ for (
     strictEqual(estimateError(root.children[0]!.children[0]!), factor);
   });
 }
+
+Deno.test("readsOwnClauses() is true of nodes that read clauses of the service alone", () => {
+  const own = { "Node Type": "CTE Scan", "CTE Name": "svc:page" };
+  const rows: readonly (readonly [root: object, expected: boolean])[] = [
+    [own, true],
+    [{ "Node Type": "Limit", Plans: [own] }, true],
+    [{ "Node Type": "Limit", Plans: [own, scan] }, false],
+    [{ "Node Type": "CTE Scan", "CTE Name": "recent" }, false],
+    [{ "Node Type": "Result" }, false],
+    [scan, false],
+  ];
+  for (const [root, expected] of rows) {
+    strictEqual(readsOwnClauses(planOf(root).root), expected, JSON.stringify(root));
+  }
+});
+
+Deno.test("slowestNode() has the most time of its own; null without ANALYZE", () => {
+  const { root } = planOf({
+    "Node Type": "Limit",
+    "Actual Total Time": 5,
+    "Actual Loops": 1,
+    Plans: [scan],
+  });
+  strictEqual(slowestNode(root), root.children[0]);
+  strictEqual(slowestNode(planOf({ "Node Type": "Result" }).root), null);
+});

@@ -1,0 +1,99 @@
+/// <reference lib="dom" />
+/** Requests of tables that this browser has shown, and those that the reader keeps. @module */
+import { signal } from "@preact/signals";
+import { decode } from "./filters.ts";
+import { hrefOf, routeOf } from "./route.ts";
+import { html, Icon, type View } from "./view.ts";
+
+const storageKey = "svc-recent";
+
+/** Most requests that are listed. The ones that are kept do not count. */
+const maxRecent = 20;
+
+/** A request that a page shows, by the fragment of its address. The newest is first. */
+interface ListedAddress {
+  readonly href: string;
+  readonly isKept: boolean;
+}
+
+const recent = signal<readonly ListedAddress[]>(readRecent());
+
+function readRecent(): readonly ListedAddress[] {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(storageKey) ?? "[]");
+    return Array.isArray(stored) ? stored.filter(({ href }) => typeof href === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+function store(next: readonly ListedAddress[]): void {
+  recent.value = next;
+  localStorage.setItem(storageKey, JSON.stringify(next));
+}
+
+/** Returns the list with a request as its first, and without the oldest that are not kept. */
+export function withRequest(
+  list: readonly ListedAddress[],
+  href: string,
+): readonly ListedAddress[] {
+  const isKept = list.some((each) => each.href === href && each.isKept);
+  const others = list.filter((each) => each.href !== href);
+  let left = maxRecent;
+  return [{ href, isKept }, ...others].filter((each) => each.isKept || left-- > 0);
+}
+
+/** Takes note of a request that differs from the table's first page. */
+export function remember(href: string): void {
+  store(withRequest(recent.value, href));
+}
+
+/** The list, with a button that keeps a request and one that removes it. Null if it is empty. */
+export function RecentRequests({ schema }: { readonly schema: string }): View {
+  const shown = recent.value.filter(({ href }) => routeOf(href).schema === schema)
+    .toSorted((a, b) => Number(b.isKept) - Number(a.isKept));
+  if (shown.length === 0) return null;
+  const keep = (href: string, isKept: boolean) =>
+    store(recent.value.map((each) => each.href === href ? { href, isKept: !isKept } : each));
+  return html`
+    <section class="stack" aria-labelledby="recent">
+      <h2 id="recent">Recent requests</h2>
+      <ul class="box recent">${shown.map(({ href, isKept }) => {
+        const { name, view, query } = routeOf(href);
+        const text = `/${name}?${decode(query)}`;
+        return html`
+          <li class="row line" key=${href}>
+            <a href=${href}><code>${text}</code>${view !== "rows" &&
+              html`<small> ${view}</small>`}</a>
+            <span class="spacer"></span>
+            <button type="button" class="icon-button" aria-pressed=${String(isKept)}
+              aria-label=${`Keep ${text}`} onClick=${() => keep(href, isKept)}>
+              <${Icon} name="pin" /></button>
+            <button type="button" class="icon-button" aria-label=${`Remove ${text}`}
+              onClick=${() => store(recent.value.filter((each) => each.href !== href))}>
+              <${Icon} name="close" /></button>
+          </li>
+        `;
+      })}</ul>
+    </section>
+  `;
+}
+
+/** Returns the address of a table's request; null where it is the first page without conditions. */
+export function memorable(
+  target: {
+    readonly schema: string;
+    readonly name: string;
+    readonly view: "rows" | "chart" | "plan";
+  },
+  query: string,
+): string | null {
+  const parts = query.split("&").filter((part) =>
+    !/^(?:limit|offset|after|before|order)=/.test(part)
+  );
+  return parts.join("") === "" || target.view === "plan" ? null : hrefOf({
+    page: "table",
+    ...target,
+    query: query.replace(/(?:^|&)(?:after|before|offset)=[^&]*/g, ""),
+  });
+}

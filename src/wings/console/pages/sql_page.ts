@@ -1,0 +1,117 @@
+/// <reference lib="dom" />
+/** The page of SQL: a query that reads with the role of the token. @module */
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import type { SqlAnswer } from "../server/console_sql.ts";
+import { readConsole, rowsOfText } from "./api.ts";
+import { csvText } from "./cells.ts";
+import { Grid } from "./grid.ts";
+import { ViewAs } from "./identity.ts";
+import { serviceState } from "./model.ts";
+import { AdminTokenNeeded } from "./api.ts";
+import { needsAdminToken } from "./model.ts";
+import { planRoot } from "./plan_tree.ts";
+import { PlanTree } from "./plan_view.ts";
+import { token } from "./session.ts";
+import { durationText, Empty, grouped, html, saveFile, type View, withText } from "./view.ts";
+import { errorMessage } from "../../../base/errors/error_message.ts";
+
+const storageKey = "svc-sql";
+
+/** The text stays while the tab is open. */
+const sql = signal(sessionStorage.getItem(storageKey) ?? "select 1 as one");
+
+interface Shown extends SqlAnswer {
+  readonly kind: "rows" | "plan";
+}
+
+export function SqlPage(): View {
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  if (serviceState.value?.features.signIn !== true) {
+    return html`
+      <div class="page">
+        <h1>SQL</h1>
+        <${Empty} title="SQL is off">
+          <p>Set <code>admin-sign-in</code>${" "}and
+        <code>jwt-secret</code>, on a machine whose users may take every role.</p>
+          <//>
+          </div>
+    `;
+  }
+  const run = async (kind: Shown["kind"]) => {
+    sessionStorage.setItem(storageKey, sql.value);
+    setBusy(true);
+    setError(null);
+    try {
+      const body = { sql: sql.value, isExplained: kind === "plan", token: token.value };
+      setShown({ ...await readConsole<SqlAnswer>("sql", body), kind });
+    } catch (thrown) {
+      if (thrown instanceof AdminTokenNeeded) needsAdminToken.value = true;
+      setError(errorMessage(thrown));
+      setShown(null);
+    }
+    setBusy(false);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void run("rows");
+  };
+  return html`
+    <div class="table-page">
+      <header class="row between"><div><h1>SQL</h1>
+        <p class="muted">A query that reads, with the role and the claims of the token</p></div>
+        <${ViewAs} /></header>
+      <form class="stack bar" onSubmit=${(event: Event) => {
+        event.preventDefault();
+        void run("rows");
+      }}>
+        <textarea class="mono" rows="6" aria-label="SQL" spellcheck="false" autofocus
+          value=${sql.value} onKeyDown=${onKeyDown} onInput=${withText((text) =>
+            sql.value = text
+          )}></textarea>
+        <div class="row">
+          <button type="submit" class="button is-primary" disabled=${isBusy}>Run</button>
+          <kbd class="hide-narrow">Ctrl Enter</kbd>
+          <button type="button" disabled=${isBusy} onClick=${() =>
+            void run("plan")}>Explain</button>
+          <span class="spacer"></span>
+          ${shown?.kind === "rows" && html`<p role="status" class="muted">${countText(shown)}</p>`}
+        </div>
+      </form>
+      ${error !== null && html`
+        <div class="alert" role="alert">
+          <p class="lines">${error}</p>
+        </div>
+      `}
+      ${shown?.kind === "rows" && html`<${Rows} ...${shown} />`}
+      ${shown?.kind === "plan" && html`
+        <div class="scroll bar">
+          <${PlanTree} ...${planRoot(shown.text)!} />
+        </div>
+      `}
+    </div>
+  `;
+}
+
+function countText({ text, ms, isCut }: Shown): string {
+  const { length } = rowsOfText(text);
+  const rows = `${grouped(isCut ? length - 1 : length)} ${length === 1 ? "row" : "rows"}`;
+  return `${isCut ? `The first ${rows}` : rows} · ${durationText(ms)}`;
+}
+
+function Rows({ text, isCut }: Shown): View {
+  const all = rowsOfText(text);
+  const rows = isCut ? all.slice(0, -1) : all;
+  const columns = Object.keys(rows[0] ?? {});
+  if (rows.length === 0) return html`<${Empty} title="No rows" />`;
+  const save = () =>
+    saveFile("query.csv", new Blob([csvText(rows, columns)], { type: "text/csv" }));
+  return html`
+    <div class="split split-main">
+      <${Grid} relation=${null} ...${{ rows, columns }} order=${[]} label="Result" />
+    </div>
+    <footer class="row bar"><span class="spacer"></span>
+      <button type="button" onClick=${save}>CSV</button></footer>
+  `;
+}

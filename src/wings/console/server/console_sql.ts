@@ -1,0 +1,143 @@
+/** Runs a query of the reader, as requests with a token run: read only, and with its role. @module */
+import { AdminDataError } from "../../../api/wing.ts";
+import { cachedContext } from "../../../api/handler/context.ts";
+import { toResponse } from "../../../api/handler/headers.ts";
+import { answer } from "../../../api/handler/pipeline.ts";
+import { receive } from "../../../api/handler/receive.ts";
+import { pathSegment } from "../../../base/http/percent.ts";
+import type { Database } from "../../../database/database.ts";
+import {
+  metadataTransaction,
+  type Statement,
+  type Transaction,
+} from "../../../database/transaction.ts";
+import { errorFacts } from "../../../base/errors/error_response.ts";
+import { parseJsonObject } from "../../../base/lib/json_object.ts";
+import type { HandlerState } from "../../../state/app_state/handler_state.ts";
+
+/** Answer of `/console/sql`. */
+export interface SqlAnswer {
+  /** JSON of an array of rows, or of a plan. */
+  readonly text: string;
+  /** Milliseconds of the transaction. */
+  readonly ms: number;
+  /** Whether there are more rows. */
+  readonly isCut: boolean;
+}
+
+/** Most rows of an answer. */
+const maxRows = 1000;
+
+/** Greatest body of a request. */
+const maxSqlBytes = 100_000;
+
+/**
+ * Functions that could take another role, or that execute a text. The plan names them, however the text
+ * spells them. Roles may take each other on machines that `admin-sign-in` trusts, but not the login role.
+ */
+const refused = /\b(?:set_config|\w+_to_xml\w*|ts_stat|ts_rewrite|dblink\w*)\(/;
+
+/** Runs the SQL of a request's body, or explains it. Rejects with an `AdminDataError` for an error in it. */
+export async function consoleSql(appState: HandlerState, request: Request): Promise<SqlAnswer> {
+  const length = Number(request.headers.get("content-length") ?? Infinity);
+  const isTrusted = appState.snapshot.config.adminSignIn && request.method === "POST";
+  if (!isTrusted || length > maxSqlBytes) {
+    await request.body?.cancel();
+    throw new AdminDataError(403, "Set admin-sign-in, and send at most 100 kB of SQL");
+  }
+  const { sql = "", isExplained = false, token = null } = parseJsonObject(await request.text()) ??
+    {};
+  const query = String(sql).replace(/[\s;]+$/, "");
+  const before = await settingsOf(appState, typeof token === "string" ? token : null);
+  const rows = `select * from (\n${query}\n) as query`;
+  try {
+    const [plan] = await read(appState, before, `explain (verbose, costs off) ${rows}`);
+    if (plan.some(([line]) => refused.test(line!))) {
+      throw new AdminDataError(
+        400,
+        "Functions that change settings or execute a text are refused here",
+      );
+    }
+    if (isExplained === true) {
+      const text = `explain (analyze, buffers, format json) ${rows}`;
+      const [lines, ms] = await read(appState, before, text);
+      return { text: lines[0]![0]!, ms, isCut: false };
+    }
+    const text =
+      `select pg_catalog.json_agg(json)::pg_catalog.text, pg_catalog.count(*) > ${maxRows} ` +
+      `from (${rows} limit ${maxRows + 1}) as json`;
+    const [[[found, isCut]], ms] = await read(appState, before, text) as [
+      [[string | null, string]],
+      number,
+    ];
+    return { text: found ?? "[]", ms, isCut: isCut === "t" };
+  } catch (error) {
+    if (error instanceof AdminDataError) throw error;
+    const { message, hint = null } = errorFacts(error, appState.dialect);
+    throw new AdminDataError(400, hint === null ? message : `${message}. ${hint}`);
+  }
+}
+
+/** Resolves with the values of each row of the last statement, and the milliseconds that it took. */
+async function read(
+  { database }: HandlerState,
+  before: readonly Statement[],
+  text: string,
+): Promise<readonly [rows: readonly (readonly (string | null)[])[], ms: number]> {
+  const statements = [...before, limits, { text, params: [], use: "rows" } as const];
+  const started = performance.now();
+  const { rows } = await database.transaction({
+    ...metadataTransaction(statements, "rollback"),
+    retry: "never",
+    isTraced: false,
+  });
+  return [rows.at(-1)!, performance.now() - started];
+}
+
+const limits: Statement = {
+  text: "select pg_catalog.set_config('statement_timeout', '10s', true), " +
+    "pg_catalog.set_config('lock_timeout', '1s', true)",
+  params: [],
+  use: "none",
+};
+
+/** Resolves with the statements that come before those of a request: its role, claims and pre-request function. */
+async function settingsOf(
+  appState: HandlerState,
+  token: string | null,
+): Promise<readonly Statement[]> {
+  const { snapshot, snapshot: { cache, config } } = appState;
+  const [name] = cache?.relationNames(config.dbSchemas[0]!) ?? [];
+  if (name === undefined) throw new AdminDataError(400, "The first schema has no relation");
+  const captured: Transaction[] = [];
+  const ignore = () => {};
+  const database: Database = {
+    transaction(transaction) {
+      captured.push(transaction);
+      return Promise.reject(new Error("the settings were read"));
+    },
+    version: () => appState.database.version(),
+    counts: () => appState.database.counts(),
+    close: () => Promise.resolve(),
+    subscribe: null,
+    flush: ignore,
+    configure: ignore,
+    watch: ignore,
+  };
+  const context = {
+    ...cachedContext(appState, { loading: "shared", pathHosts: [] })(snapshot),
+    snapshot: { ...snapshot, config: { ...config, serverPathPrefix: null }, rateLimits: null },
+    database,
+  };
+  const headers = new Headers(token === null ? [] : [["Authorization", `Bearer ${token}`]]);
+  const request = new Request(`http://localhost/${pathSegment(name)}?limit=0`, { headers });
+  const exchange = receive(request, { isUnlogged: true }, context);
+  const response = toResponse(exchange, await answer(exchange));
+  const [transaction] = captured;
+  if (transaction !== undefined) {
+    return transaction.statements.filter(({ role = "" }) =>
+      /^(?:settings|pre-request)$/.test(role)
+    );
+  }
+  throw new AdminDataError(response.status, (await response.json()).message);
+}
