@@ -2,6 +2,7 @@ import { deepStrictEqual, match, ok, rejects, throws } from "node:assert/strict"
 import { SqlSession } from "../../src/database/connection/sql_session.ts";
 import { isolateFile } from "../../src/wings/audit/isolation/isolate.ts";
 import { parseCaseFile } from "../../src/wings/audit/policy_test/case_file.ts";
+import { withClient } from "../support/database/postgres_client.ts";
 import { holesTable, isolationCases } from "../support/handler/isolation_corpus.ts";
 import { type PolicyDatabase, policyDatabase } from "../support/handler/policy_database.ts";
 
@@ -156,5 +157,11 @@ Deno.test("[pg] isolateFile() reports, accepts, and leaves nothing", async (t) =
       "create function api.quit() returns boolean language sql stable security definer " +
       "as 'select pg_terminate_backend(pg_backend_pid())';\n";
     await rejects(run(database, fileOf(kill)), /connection/);
+    await withClient(database.uri!, async (client) => {
+      const { rows } = await client.query(
+        "select to_regnamespace('private'), to_regprocedure('api.quit()')",
+      );
+      deepStrictEqual(rows, [{ to_regnamespace: null, to_regprocedure: null }]);
+    });
   });
 });

@@ -500,3 +500,24 @@ create function private.free() returns trigger language plpgsql security definer
   return new; end $$;
 create trigger free before insert on api.name for each row execute function private.free();
 grant select, insert (word) on api.name to web_user;
+
+-- # a function that takes a role with BYPASSRLS
+-- anonymous GET /rpc/all_docs of api.doc by api.doc
+-- anna GET /rpc/all_docs of api.doc by api.doc
+create role isolation_admin bypassrls;
+grant isolation_admin to web_user;
+grant usage on schema api, private to isolation_admin;
+grant select on api.doc to isolation_admin;
+create function api.all_docs() returns bigint language plpgsql stable as $$ begin
+  perform set_config('role', 'isolation_admin', true);
+  return (select count(*) from api.doc); end $$;
+
+-- # a view with names in quotes
+-- anna GET /Odd%20view of api.Odd%20table by api.Odd%20view
+create table api."Odd ""table""" ("Key,1" int, "a.b" text, "select" jsonb, "Ä" text[], owner int default private.uid(), t time, iv interval, bin bytea, b bit(3), p point, m money);
+insert into api."Odd ""table""" values (1, 'x', '{}', '{a}', 1, '10:00', '1h', '\x00ff', '101', '(1,1)', 1), (2, 'y', '[1]', '{b}', 2, null, null, null, null, null, 2);
+alter table api."Odd ""table""" enable row level security;
+create policy "own rows" on api."Odd ""table""" using (owner = private.uid());
+grant select, insert, update, delete on api."Odd ""table""" to web_user;
+create view api."Odd view" as select * from api."Odd ""table""";
+grant select ("Key,1", "a.b") on api."Odd view" to web_user;

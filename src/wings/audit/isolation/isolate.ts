@@ -266,18 +266,19 @@ class CallerRun {
     const request = this.requests[index]!;
     const { method, target, body } = request;
     const answers = [this.#answers[index]!, other] as const;
-    const words = `${percentDecode(target, "replace")} ${body ?? ""}`.split(/[^\p{L}\p{N}_$]+/u);
+    const words = wordsOf(`${percentDecode(target, "replace")} ${body ?? ""}`);
     const [table, { name, why }] = explainLeak(
       tables.map((each) => each.table),
       ({ kind, word }) =>
         kind === "constraint"
           ? answers.some((answer) => answer.includes(`${word}\\"`))
-          : words.includes(word),
+          : words.includes(wordsOf(word)),
     );
+    const object = name.replace(/\s/g, "%20");
+    const relation = keyOf(table).replace(/\s/g, "%20");
     const caller = this.options.name;
-    const key = `${caller} ${method.replace("HEAD", "GET")} ${pathOf(request)} of ${
-      keyOf(table)
-    } by ${name}`;
+    const verb = method.replace("HEAD", "GET");
+    const key = `${caller} ${verb} ${pathOf(request)} of ${relation} by ${object}`;
     const [row] = tables.length === 1 ? tables[0]!.hidden : [];
     const keys = table.columns.filter(({ isKey }) => isKey).map((each) =>
       each.name.replaceAll('"', "")
@@ -299,5 +300,8 @@ interface ChangedAnswer {
   /** The table with the row, or all. */
   readonly tables: readonly HiddenRows[];
 }
+
+/** Returns the words of a text between spaces, to search whole words in it. */
+const wordsOf = (text: string) => ` ${text.split(/[^\p{L}\p{N}_$]+/u).join(" ")} `;
 
 const pathOf = ({ target }: CaseRequest) => target.replace(/\?.*/, "");

@@ -75,7 +75,7 @@ export async function readHiddenRows(
     };
     const isOwn =
       sql`t.xmin::pg_catalog.text::pg_catalog.int8 = pg_catalog.txid_current() % 4294967296`;
-    const query = sql`select ${place}, pg_catalog.to_json(t)::pg_catalog.text from ${name} t
+    const query = sql`select ${place}, pg_catalog.to_json(t.*)::pg_catalog.text from ${name} t
       order by ${isOwn} desc limit ${catalogueSql(String(maxRead))}`;
     const stored = (await database.run(compile(query).text))
       .map(([at, values]): StoredRow => [at!, JSON.parse(values!)]);

@@ -96,7 +96,7 @@ export function fixtureRows({ database }: CaseState): RowsOf {
     const xid = sql`t.xmin::pg_catalog.text::pg_catalog.int8`;
     const order = sql`order by ${xid} = pg_catalog.txid_current() % 4294967296 desc`;
     const rows = sql`select t.* from ${ident(schema, name)} t ${isView ? sql`` : order} limit 2`;
-    const query = compile(sql`select pg_catalog.json_agg(r) from (${rows}) r`).text;
+    const query = compile(sql`select pg_catalog.json_agg(r.*) from (${rows}) r`).text;
     const all = await database.within(() => database.run(query)).catch((error) => {
       // A view may fail.
       if (error instanceof StatementError) return [[null]];
