@@ -5,6 +5,7 @@ import {
   type Transaction,
   type TransactionResult,
 } from "../../../database/transaction.ts";
+import { interceptedDatabase } from "../../../database/intercepted.ts";
 import type { Caller, Database } from "../../../database/database.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 
@@ -18,17 +19,10 @@ export class DryRun {
   readonly database: Database;
 
   constructor(database: Database) {
-    const ignore = () => {};
-    this.database = {
-      transaction: (transaction, caller) => this.#run(database, transaction, caller),
-      version: () => database.version(),
-      counts: () => database.counts(),
-      close: () => Promise.resolve(),
-      subscribe: null,
-      flush: ignore,
-      configure: ignore,
-      watch: ignore,
-    };
+    this.database = interceptedDatabase(
+      database,
+      (transaction, caller) => this.#run(database, transaction, caller),
+    );
   }
 
   async #run(

@@ -5,7 +5,7 @@ import { toResponse } from "../../../api/handler/headers.ts";
 import { answer } from "../../../api/handler/pipeline.ts";
 import { receive } from "../../../api/handler/receive.ts";
 import { pathSegment } from "../../../base/http/percent.ts";
-import type { Database } from "../../../database/database.ts";
+import { interceptedDatabase } from "../../../database/intercepted.ts";
 import {
   metadataTransaction,
   type Statement,
@@ -110,20 +110,10 @@ async function settingsOf(
   const [name] = cache?.relationNames(config.dbSchemas[0]!) ?? [];
   if (name === undefined) throw new AdminDataError(400, "The first schema has no relation");
   const captured: Transaction[] = [];
-  const ignore = () => {};
-  const database: Database = {
-    transaction(transaction) {
-      captured.push(transaction);
-      return Promise.reject(new Error("the settings were read"));
-    },
-    version: () => appState.database.version(),
-    counts: () => appState.database.counts(),
-    close: () => Promise.resolve(),
-    subscribe: null,
-    flush: ignore,
-    configure: ignore,
-    watch: ignore,
-  };
+  const database = interceptedDatabase(appState.database, (transaction) => {
+    captured.push(transaction);
+    return Promise.reject(new Error("the settings were read"));
+  });
   const context = {
     ...cachedContext(appState, { loading: "shared", pathHosts: [] })(snapshot),
     snapshot: { ...snapshot, config: { ...config, serverPathPrefix: null }, rateLimits: null },
