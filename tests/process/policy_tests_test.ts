@@ -59,6 +59,34 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       await Deno.remove(`${folder.path}/tests/pass.cases`);
     });
 
+    await t.step("svc isolate prints leaks, and accepts them by lines", async () => {
+      const [fixtures = "", callers = ""] = cases.split("===\n");
+      const view =
+        "create view api.docs as select id from api.doc; grant select on api.docs to web_user;\n";
+      const leaky = (lines: string) =>
+        folder.write("tests/leaky.cases", `${fixtures}${view}===\n${callers}===\n${lines}`);
+      await leaky("");
+      const found = await run("isolate", "--junit=leaks.xml", "tests/leaky.cases");
+      strictEqual(found.code, 1);
+      match(found.stdout, /^LEAK tests\/leaky\.cases anna GET \/docs\?select=id: api\.doc id=2 /m);
+      match(found.stderr, /^svc isolate: anna: \d+ requests, \d tables with hidden rows$/m);
+      match(found.stderr, /^svc isolate: \d+ leaks by \d+ requests$/m);
+      match(
+        await folder.read("leaks.xml"),
+        /<testcase name="0 anna GET \/docs" .*><failure message="anna GET/,
+      );
+      const keys = found.stdout.matchAll(/To accept it: (leak: .*: )REASON$/gm);
+      await leaky(Array.from(keys, ([, line]) => `${line}a test\n`).join(""));
+      const accepted = await run("isolate", "tests/leaky.cases");
+      deepStrictEqual([accepted.code, accepted.stdout], [0, ""]);
+      const refused = await run("isolate", "--seconds=x", "tests/leaky.cases");
+      deepStrictEqual([refused.code, refused.stderr], [
+        2,
+        "svc: --seconds: expected a number of seconds\n",
+      ]);
+      await Deno.remove(`${folder.path}/tests/leaky.cases`);
+    });
+
     await t.step("svc why explains a line", async () => {
       const { code, stdout } = await run("why", "tests/doc.cases:8");
       strictEqual(code, 0);

@@ -41,7 +41,7 @@ async function isolate(
   return await withTransport(config, async (connection) => {
     const { now } = connection;
     const callers = files.reduce((sum, { file }) => sum + file.callers.size, 0);
-    const limit: TimeLimit = { deadline: now() + 1000 * seconds, now, callers };
+    const limit: TimeLimit = { deadline: now() + 1000 * seconds, now, callers, report };
     const results: ReportedCase[] = [];
     let requests = 0;
     for (const { path, file } of files) {

@@ -38,6 +38,8 @@ export interface TimeLimit {
   readonly now: () => number;
   /** Number of callers to come. */
   callers: number;
+  /** Takes a line for each caller before its requests. Default: no reports. */
+  readonly report?: (line: string) => void;
 }
 
 /** Runs a file in one transaction, which rolls back. Rejects as `withFixtures` does. */
@@ -165,7 +167,9 @@ class CallerRun {
 
   /** Adds leaks, and sentences about what was not compared. Resolves with the number of requests. */
   async compare(leaks: Map<string, string>, notes: Set<string>): Promise<number> {
-    const { name } = this.options;
+    const { name, limit } = this.options;
+    const tables = this.tables.filter(({ hidden }) => hidden.length > 0).length;
+    limit.report?.(`${name}: ${this.requests.length} requests, ${tables} tables with hidden rows`);
     // The answers have 1.8 eighths of the time. Each world has 2, of which 0.8 are for its changes.
     for (const request of this.requests) {
       if (this.isOver(1.8)) this.#unread.add(pathOf(request));

@@ -128,14 +128,7 @@ function writes(target: RelationTarget): RequestDraft[] {
   const own = visible === null ? [] : [whereOf(relation, visible)];
   const places = [...rows.map((row) => whereOf(relation, row)), ""];
   const representation = (where: string) => `${where}&select=${list(select)}`;
-  // The foreign keys of rows that refer to rows of the target's parents.
-  const references = related.flatMap(([each, parent]) =>
-    each.kind !== "many-to-one"
-      ? []
-      : parent.rows.map((row): JsonRow =>
-        Object.fromEntries(each.pairs.map(([column, foreign]) => [column, row[foreign]]))
-      )
-  );
+  const references = referencesOf(related);
   const single = (row: JsonRow) => update.map((name) => pick(row, [name]));
   const patches = [
     ...single(sample),
@@ -159,6 +152,35 @@ function writes(target: RelationTarget): RequestDraft[] {
   ];
 }
 
+/** Returns the foreign keys that refer to rows of parents. */
+const referencesOf = (related: RelationTarget["related"]): readonly JsonRow[] =>
+  related.flatMap(([each, { rows }]) =>
+    each.kind !== "many-to-one"
+      ? []
+      : rows.map((row): JsonRow =>
+        Object.fromEntries(each.pairs.map(([column, foreign]) => [column, row[foreign]]))
+      )
+  );
+
+/** Returns inserts of a row with another one that refers to it and to a row of a third relation. */
+function nestedInserts(
+  [each, { related }]: RelationTarget["related"][0],
+  fresh: JsonRow,
+): readonly RequestDraft[] {
+  if (each.kind !== "one-to-many") return [];
+  const { constraint, foreign: { name } } = each;
+  const others = related.filter(([other]) =>
+    other.kind === "many-to-one" && other.constraint !== constraint
+  );
+  return referencesOf(others).map((reference): RequestDraft => [
+    "POST",
+    `columns=${list(Object.keys(fresh))},x:${list([name])}!${list([constraint])}(${
+      list(Object.keys(reference))
+    })`,
+    { ...fresh, x: [reference] },
+  ]);
+}
+
 /** Values of keys that no row has. */
 export const freshValues: readonly (readonly [type: RegExp, value: unknown])[] = [
   [/int|numeric/, 1_900_000_001],
@@ -167,7 +189,7 @@ export const freshValues: readonly (readonly [type: RegExp, value: unknown])[] =
 ];
 
 function inserts(
-  { relation, grants, rows }: RelationTarget,
+  { relation, grants, rows, related }: RelationTarget,
   sample: JsonRow,
   references: readonly JsonRow[],
 ): RequestDraft[] {
@@ -201,6 +223,7 @@ function inserts(
     ...[{}, ...references].map((
       reference,
     ): RequestDraft => ["POST", "", { ...fresh, ...reference }]),
+    ...related.flatMap((each) => nestedInserts(each, fresh)),
     ["POST", `select=${list(grants.select)}`, fresh, "return=representation"],
     ...copies,
   ];

@@ -1,13 +1,13 @@
 /** Lets requests that roll back draw the same values from sequences each time. @module */
 import type { SavepointDatabase } from "../../../database/connection/savepoint_database.ts";
 
-/** Statements for the next values of the sequences that the login owns. Temporary ones are not shared. */
+/** Statements for the next values of the sequences that the login owns, above ids that fixtures may have. */
 const query = `
 select string_agg(format('alter sequence %s restart with %s', s.name, s.next), '; '),
   'select ' || string_agg(format('setval(%L, %s, false)', s.name, s.next), ', ')
 from (
   select format('%I.%I', schemaname, sequencename) as name, least(greatest(
-    coalesce(last_value + increment_by, start_value), min_value), max_value) as next
+    coalesce(last_value, start_value) + 1000000 * increment_by, min_value), max_value) as next
   from pg_sequences where pg_has_role(sequenceowner, 'USAGE') and schemaname !~ '^pg_'
 ) s`;
 
