@@ -145,6 +145,35 @@ recipe("generate-clients", async ({ api, page }) => {
   }
 });
 
+Deno.test({
+  name: "[pg] generated clients of operations compile and run",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const operations = await Deno.readTextFile(`${root}examples/shop/api.operations`);
+    await using owner = new AsyncDisposableStack();
+    const open = owner.use(new OpenExamples());
+    const page = "docs/how-to/permit-known-requests.md";
+    const { api } = await open.serveShop(page, owner, { operations, openapiVersion: "3.1" });
+    const { TOKEN: token } = await tokensOf("shop");
+    const folder = await Deno.makeTempDir({ prefix: "svc_operations_" });
+    owner.defer(() => Deno.remove(folder, { recursive: true }));
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [...scriptArguments("generate_operations.ts"), folder, api, token!],
+    }).output();
+    ok(success, new TextDecoder().decode(stderr));
+    const lines = new TextDecoder().decode(stdout).trim().split("\n");
+    const [ids, changed, status, rows, changedAgain] = JSON.parse(lines.at(-1)!);
+    deepStrictEqual([ids, changed, status, changedAgain], [[1, 2], 204, 200, 204]);
+    deepStrictEqual(rows[0], {
+      id: 1,
+      name: "Small oak chair",
+      price: 4.95,
+      categories: { name: "Chairs" },
+    });
+  },
+});
+
 const authPort = freePort();
 const authUrl = `http://127.0.0.1:${authPort}`;
 

@@ -75,9 +75,10 @@ export class OperationRecorder {
       DELETE: "delete_",
     };
     const isCall = path.startsWith("/rpc/");
-    const filters = query.split("&").flatMap((param) =>
-      /^([\w.]+)=(?:not\.)?[a-z]+[.(]/.exec(param)?.[1] ?? []
-    );
+    const filters = query.split("&").flatMap((param) => {
+      const [, name = ""] = /^([\w.]+)=(?:not\.)?[a-z]+[.(]/.exec(param) ?? [];
+      return name === "" || notFilters.test(name) ? [] : [name];
+    });
     const by = filters.length === 0 || isCall ? "" : `_by_${filters.join("_and_")}`;
     const target = decodeURIComponent(path.replace("/rpc/", "/").slice(1));
     const name = `${isCall ? "" : verbs[method] ?? ""}${target}${by}`.replaceAll(/\W+/g, "_").slice(
@@ -91,6 +92,8 @@ export class OperationRecorder {
     return free;
   }
 }
+
+const notFilters = /(?:^|\.)(?:select|order|columns|distinct|on_conflict)$/;
 
 /** Returns a query with the bounds of another one of the same form where they are higher. */
 function withHigherBounds(query: string, other: string): string {
