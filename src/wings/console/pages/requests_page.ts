@@ -50,8 +50,8 @@ function RequestList(): View {
     setRequests(await readConsole<ConsoleRequests>(`requests?status=${status}`));
   usePolling(() => isPaused || void guarded(read), 2000, [isPaused, status]);
   const words = text.toLowerCase();
-  const shown = requests[kind].filter(({ target, role, method }) =>
-    `${method} ${target} ${role ?? ""}`.toLowerCase().includes(words)
+  const shown = requests[kind].filter(({ target, role, method, operation }) =>
+    `${method} ${target} ${role ?? ""} ${operation ?? ""}`.toLowerCase().includes(words)
   ).toReversed().slice(0, maxRows);
   return html`
     <section class="stack" aria-labelledby="requests">
@@ -76,12 +76,34 @@ function RequestList(): View {
               : "pause"} /></button>
         </div>
       </div>
+      <${OperationList} ...${{ requests: requests[kind] }} />
       ${shown.length === 0 ? html`<${Empty} title="No requests" />` : html`
         <${DataTable} label="List of requests" numbers=${[4, 5]} rows=${shown.map(requestRow)}
           keys=${shown.map(({ id }) => id)}
           head=${["Time", "Status", "Request", "Role", "Duration", "Size"]} />
       `}
     </section>
+  `;
+}
+
+/** The number and the times of the requests of each operation; empty without operations. */
+function OperationList({ requests }: { readonly requests: readonly ListedRequest[] }): View {
+  const groups = new Map<string, ListedRequest[]>();
+  for (const request of requests) {
+    const { operation } = request;
+    if (operation !== undefined) groups.set(operation, [...groups.get(operation) ?? [], request]);
+  }
+  if (groups.size === 0) return null;
+  const rows = [...groups].sort(([, one], [, other]) => other.length - one.length).map(
+    ([operation, own]) => {
+      const times = own.map(({ ms }) => ms.total).sort((one, other) => one - other);
+      const failed = own.filter(({ status }) => status >= 400).length;
+      return [operation, own.length, failed, durationText(times[Math.floor(times.length / 2)]!)];
+    },
+  );
+  return html`
+    <${DataTable} label="Operations" numbers=${[1, 2, 3]} rows=${rows}
+      keys=${rows.map(([name]) => name)} head=${["Operation", "Requests", "Failed", "Median"]} />
   `;
 }
 

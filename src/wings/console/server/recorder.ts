@@ -24,6 +24,8 @@ export interface RecentRequest {
   readonly bytes: number | null;
   /** Code of the error that the client received. */
   readonly code: string | null;
+  /** Name of the line of `operations`. Default: the request has no line. */
+  readonly operation?: string;
   /** Statements, separated by line breaks; null unless `log-query` is set. */
   readonly sql: string | null;
 }
@@ -174,6 +176,7 @@ export class Recorder {
       },
       bytes: event.length,
       code: event.code,
+      ...event.operation == null ? {} : { operation: event.operation },
       sql,
     };
     this.requests.add(entry);
