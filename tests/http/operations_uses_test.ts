@@ -130,3 +130,30 @@ Deno.test("a live query is the GET below its path", async () => {
   const other = await api.send("GET /live/orders?select=id&offset=-1", { headers });
   deepStrictEqual([other.status, (await other.json()).code], [403, "SVC190"]);
 });
+
+const finished: (string | null | undefined)[] = [];
+
+const limited = serviceSuite("operations", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  operations,
+  operationsRoles: ["anon"],
+  rateLimits: "few: 2/1h by role on /products",
+  observe(event) {
+    if (event.kind === "request-finished") finished.push(event.operation);
+  },
+}, { title: "operations-roles, and rate-limits" });
+
+limited.test("other roles are not bound, and a refused request does not count", async (api) => {
+  strictEqual((await api("GET /orders?select=id", { as: "writer" })).status, 200);
+  const statusOf = async (line: string) => (await api(line)).status;
+  for (let time = 0; time < 4; time++) strictEqual(await statusOf("GET /products?id=eq.1"), 403);
+  const known = "GET /products?select=id,name,n:doc->>n&price=gte.1&order=id&limit=2";
+  finished.length = 0;
+  deepStrictEqual([await statusOf(known), await statusOf(known), await statusOf(known)], [
+    200,
+    200,
+    429,
+  ]);
+  deepStrictEqual(finished, ["list", "list", null]);
+});
