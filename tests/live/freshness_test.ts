@@ -1,5 +1,6 @@
 /** Clients of live queries see only what they may see now, and streams wait as a GET does. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { hashOf } from "../../src/state/auth/api_keys.ts";
 import { openLiveApi } from "../support/handler/live_api.ts";
 import { eventually } from "../support/timing/eventually.ts";
 
@@ -78,6 +79,33 @@ Deno.test("a revocation ends streams and polls, those of others continue", async
   strictEqual(other.isEnded, false);
   const refused = await api.send("GET /live/orders?select=id", { as: { ...a, jti: "1" } });
   deepStrictEqual([refused.status, (await refused.json()).code], [401, "SVC301"]);
+});
+
+Deno.test("a reload without an API key ends its streams, those of other keys continue", async () => {
+  const keyOf = async (name: string) => ({ name, sha256: await hashOf(name), role: "writer" });
+  await using api = await openLiveApi({ dbConfig: true });
+  const load = async (...names: readonly string[]) => {
+    const keys = JSON.stringify(await Promise.all(names.map(keyOf)));
+    await api.sql(`do $do$ begin execute format('alter role authenticator in database %I
+      set svc.api_keys = %L', current_database(), '${keys}'); end $do$`);
+    await api.handler.reloadConfig();
+  };
+  await load("sb_secret_removed", "sb_secret_kept");
+  const open = (path: string, apikey: string) => api.stream(path, { headers: { apikey } });
+  await using stream = await open(path, "sb_secret_removed");
+  await using shape = await open(
+    "/live/v1/shape?table=orders&offset=-1&live=true&live_sse=true",
+    "sb_secret_removed",
+  );
+  await using other = await open(path, "sb_secret_kept");
+  for (const each of [stream, shape, other]) await each.next();
+  await load("sb_secret_kept");
+  await stream.ended();
+  await shape.ended();
+  strictEqual(other.isEnded, false);
+  const refused = await open(path, "sb_secret_removed");
+  await refused.ended();
+  strictEqual(refused.response.status, 401);
 });
 
 Deno.test("a policy of rate-limits for a relation counts its live queries", async () => {

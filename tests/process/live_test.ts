@@ -49,6 +49,49 @@ Deno.test("SIGTERM ends streams at the end of a batch, and the process at once",
   }
 });
 
+const events = "text/event-stream";
+
+/** Requests that are refused while the only stream is open: subject, status, and code in the metric. */
+const refused = [
+  ["/live/orders?select=id", events, "b", 200, "SVC183"],
+  ["/live/orders?select=id&offset=-1&live=true&live_sse=true", "*/*", "b", 503, "SVC183"],
+  ["/live/orders?select=id", events, "a", 429, "SVC184"],
+  ["/live/log?offset=-1", "*/*", "a", 406, "SVC181"],
+  ["/live/orders?nothing=eq.1&offset=-1", "*/*", "a", 400, "42703"],
+] as const;
+
+Deno.test("svc_live_refusals_total counts refusals by code", async () => {
+  const database = await engines.pg(fixture);
+  try {
+    await using service = await startService({
+      ...configFor(database.uri),
+      "live-max-streams": 1,
+    });
+    await service.listening();
+    const send = async (line: string, Accept: string, sub: string) => {
+      const Authorization = `Bearer ${await signToken({ role: "writer", sub })}`;
+      return await fetch(service.origin + line, { headers: { Authorization, Accept } });
+    };
+    await using stream = new LiveStream(await send("/live/orders?select=id", events, "a"));
+    await stream.next();
+    for (const [line, accept, sub, status] of refused) {
+      const response = await send(line, accept, sub);
+      strictEqual(response.status, status, `${line}: ${await response.text()}`);
+    }
+    const metrics = await (await service.fetchAdmin("GET /metrics")).text();
+    deepStrictEqual(
+      metrics.match(/^svc_live_refusals_total\{.*$/gm)?.sort(),
+      ["42703", "SVC181", "SVC183", "SVC184"].map((code) =>
+        `svc_live_refusals_total{code="${code}"} ${
+          refused.filter((row) => row.at(-1) === code).length
+        }.0`
+      ),
+    );
+  } finally {
+    await database.remove();
+  }
+});
+
 Deno.test("streams outlive a database that is away, polls do not, and both get the difference", async () => {
   await using server = await startPostgres({ cluster: "copied" });
   await withClient(
