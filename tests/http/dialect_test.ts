@@ -94,6 +94,15 @@ const differences = blocksOf`
       +"raw":"NULL"}]
     201 [{"id":1,"doc":"{\"a\":[1]}","raw":"[2]"},{"id":2,"doc":"null","raw":"\"NULL\""},{"id":3,
       +"doc":null,"raw":"\"NULL\""}]
+  // The text of JSON in a form.
+  POST /papers {Content-Type: application/x-www-form-urlencoded} {Prefer: return=representation} as writer
+    with "id=6&doc={\"a\":[1]}&raw=null"
+    201 [{"id":6,"doc":{"a":[1]},"raw":null}]
+    201 [{"id":6,"doc":"{\"a\":[1]}","raw":"null"}]
+  POST /papers {Content-Type: application/x-www-form-urlencoded} as writer
+    with "id=7&doc={"
+    400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.
+    201
   GET /rpc/answer {Accept: application/vnd.pgrst.object+json}
     200 42
     200 42

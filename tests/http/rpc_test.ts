@@ -259,6 +259,21 @@ suite.answers("an offset beyond the one")`
     Content-Range: */1
 `;
 
+suite.test("a call whose range begins after the last row leaves nothing", async (api) => {
+  const headers = { Prefer: "tx=commit, count=exact" };
+  const refused = await api("POST /rpc/add_two?offset=3", { headers });
+  strictEqual(refused.status, 416);
+  deepStrictEqual(
+    (await refused.json()).details,
+    "An offset of 3 was requested, but there are only 2 rows.",
+  );
+  // The number of all rows is unknown.
+  const Prefer = "tx=rollback, count=exact-1";
+  strictEqual((await api("POST /rpc/add_two?offset=3", { headers: { Prefer } })).status, 200);
+  const rows = await api("GET /items?select=id&id=gte.100");
+  deepStrictEqual(await rows.json(), []);
+});
+
 suite.test("a result that is not kept leaves nothing", async (api) => {
   const commit = { Prefer: "tx=commit" };
   const refused = await api("POST /rpc/add_two", { headers: { ...singular, ...commit } });

@@ -231,6 +231,11 @@ const guardedPgrst = serviceSuite("updates_by_key", {
   dialect: "pgrst",
 }, { title: "db-safe-update, pgrst" });
 
+guardedPgrst.answers("a limit is refused with on")`
+  PATCH /orders?on=id&limit=1&order=id with [{"id":1,"note":"x"}]
+    400 PGRST145 | Rows cannot be matched by 'id' | 'on' cannot be combined with 'limit' or 'offset'
+`;
+
 guardedPgrst.rows("a limit that has no effect is no bound", [
   ["DELETE /orders?limit=1&order=id", {}, 400, { ...unsafe("DELETE"), code: "PGRST158" }],
 ]);

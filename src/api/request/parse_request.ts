@@ -46,7 +46,8 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
   const action = chooseAction(resource, pieces);
   const canonicalOf = received === undefined ? canonicalQuery : equivalentQuery;
   const asked = parseQuery(rawQuery, queryMode(action), canonicalOf);
-  const query = asked.lock !== null || limitsCount(method, config) ? asked : withoutLimits(asked);
+  const takesLimits = asked.lock !== null || asked.on !== null || limitsCount(method, config);
+  const query = takesLimits ? asked : withoutLimits(asked);
   const bounds = chooseRowBounds({ method, range: headers["range"] ?? null, query });
   const request: ApiRequest = {
     method: received?.method ?? method,

@@ -11,7 +11,6 @@ import {
   rangeStatus,
 } from "./address_headers.ts";
 import { linkHeader, type LinkMode } from "./link.ts";
-import { errors } from "../../base/errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../../base/errors/error_response.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import { countBound } from "../plan/read/count_plan.ts";
@@ -21,6 +20,7 @@ import { resultColumn } from "../query/query.ts";
 import type { ReadNode } from "../plan/read/read_node.ts";
 import { hasConflictTarget } from "../plan/write/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
+import { rangeBeyond } from "../transaction/result_checks.ts";
 import {
   appliedHeader,
   readResultMetadata,
@@ -230,9 +230,7 @@ function outOfRange(
   total: number,
   { dialect, verbosity }: ResponseConfig,
 ): ResultBody {
-  const { fields } = errors.invalidRange(
-    `An offset of ${first} was requested, but there are only ${total} rows.`,
-  );
+  const { fields } = rangeBeyond(first, total);
   const text = errorBody(dialect.errorPrefix + fields.code, fields, verbosity);
   const content = new TextEncoder().encode(text);
   return { length: content.length, content };

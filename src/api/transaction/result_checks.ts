@@ -1,6 +1,7 @@
 /** Checks the number of rows of a result against the limits of the request. @module */
 import type { ResultColumns } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 import { missingKey } from "../plan/write/keyed_update.ts";
 import { readOf } from "../plan/plan.ts";
 import { changeLimit } from "../plan/write/mutate_plan.ts";
@@ -31,10 +32,14 @@ export function resultChecks(request: ApiRequest, plan: DataPlan): readonly Resu
     ...maxAffectedCheck(request, plan),
     ...limitCheck(plan),
     ...maxRowsCheck(request, plan),
+    ...rangeCheck(request, plan),
   ];
 }
 
-/** Throws the error of the first check that a result fails: `151`, `145`, `146`, `115`, `116`, `124`, `110` or `179`. */
+/**
+ * Throws the error of the first check that a result fails: `151`, `145`, `146`, `115`, `116`, `124`, `110`,
+ * `179` or `103`.
+ */
 export function applyResultChecks(checks: readonly ResultCheck[], result: ResultColumns): void {
   for (const { columns, min, max, error } of checks) {
     const text = columns.map((column) => result[column] ?? null).find((cell) => cell !== null);
@@ -129,6 +134,23 @@ function maxRowsCheck(
   const cutAt = maxRows === null || plan.kind === "mutate" ? null : readOf(plan).cutAt;
   if (cutAt === null) return noChecks;
   return [{ ...none(resultColumn.more), error: () => errors.moreRows(cutAt) }];
+}
+
+/** A call that may write is rolled back where its answer would be 416. */
+function rangeCheck({ bounds: { first } }: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
+  const mayWrite = plan.kind === "call" && plan.call.access === "read write";
+  // A limit of the count hides how many rows there are.
+  const isCounted = mayWrite && plan.count.kind === "exact" && plan.count.bound === null;
+  if (!isCounted || first === 0n) return noChecks;
+  const error = (total: number) => rangeBeyond(first, total);
+  return [{ columns: [resultColumn.total], min: Number(first), max: Infinity, error }];
+}
+
+/** Returns the error of a range that begins after the last row. */
+export function rangeBeyond(first: bigint, total: number): ServiceError {
+  return errors.invalidRange(
+    `An offset of ${first} was requested, but there are only ${total} rows.`,
+  );
 }
 
 const noChecks: readonly ResultCheck[] = [];

@@ -24,7 +24,7 @@ import {
 } from "../read/read_plan.ts";
 import { plainField } from "../read/select_list.ts";
 import {
-  csvColumn,
+  textColumn,
   type WrittenColumn,
   writtenColumn,
   type WrittenRows,
@@ -300,9 +300,11 @@ function writtenRows(write: WriteContext, columns: readonly string[] | null): Wr
 }
 
 function columnReader(
-  { request: { payload }, relation, cache }: WriteContext,
+  { request: { payload }, relation, cache, config: { dialect } }: WriteContext,
 ): (name: string) => WrittenColumn {
-  const read = payload?.kind === "json" && payload.source === "csv" ? csvColumn : writtenColumn;
+  const source = payload?.kind === "json" ? payload.source : "json";
+  const isText = source === "csv" || source === "form" && dialect.csv === "exact";
+  const read = isText ? textColumn : writtenColumn;
   return (name) => read(name, relation, cache);
 }
 

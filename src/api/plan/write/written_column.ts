@@ -49,8 +49,8 @@ export function writtenColumn(name: string, relation: Relation, cache: SchemaCac
   };
 }
 
-/** Returns the column as CSV writes it: its text is JSON itself, and not the value of a JSON string. */
-export function csvColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
+/** Returns the column as CSV and forms write it: its text is JSON itself, and not the value of a JSON string. */
+export function textColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
   const column = writtenColumn(name, relation, cache);
   const isJson = /^jsonb?$/.test(cache.column(relation, name)!.baseType);
   return isJson && column.fromJson === null ? { ...column, fromJson: "text" } : column;
