@@ -164,10 +164,10 @@ const referencesOf = (related: RelationTarget["related"]): readonly JsonRow[] =>
 
 /** Returns inserts of a row with another one that refers to it and to a row of a third relation. */
 function nestedInserts(
-  [each, { related }]: RelationTarget["related"][0],
+  [each, { grants, related }]: RelationTarget["related"][0],
   fresh: JsonRow,
 ): readonly RequestDraft[] {
-  if (each.kind !== "one-to-many") return [];
+  if (each.kind !== "one-to-many" || grants.insert.length === 0) return [];
   const { constraint, foreign: { name } } = each;
   const others = related.filter(([other]) =>
     other.kind === "many-to-one" && other.constraint !== constraint
