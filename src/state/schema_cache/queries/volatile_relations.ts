@@ -109,9 +109,10 @@ trees (kind, oid, tree) as (
   from pg_policy p join pg_class c on c.oid = p.polrelid
   where p.polcmd in ('r', '*') and c.relrowsecurity
   union all
-  select 'write', p.polrelid, concat(p.polqual, p.polwithcheck)
+  -- What reads run, writes run, too.
+  select 'write', p.polrelid, concat(case when p.polcmd not in ('r', '*') then p.polqual end, p.polwithcheck)
   from pg_policy p join pg_class c on c.oid = p.polrelid
-  where c.relrowsecurity
+  where c.relrowsecurity and (p.polcmd not in ('r', '*') or p.polwithcheck is not null)
   union all
   select 'rule', ev_class, concat(ev_action, ev_qual) from pg_rewrite where ev_type <> '1'
   union all
