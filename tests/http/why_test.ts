@@ -216,6 +216,19 @@ const rows: readonly Row[] = [
     mended: one("mended"),
   })),
   {
+    label: "a policy with a subquery, whose lines PostgreSQL breaks",
+    sql: "create table api.pick (n int); grant select on api.pick to web_user; " +
+      "create table api.club (id int primary key); grant select on api.club to web_user; " +
+      "alter table api.club enable row level security; insert into api.club values (1); " +
+      "create policy club_pick on api.club using (id in (select n from api.pick where n > 1));",
+    request: "GET /club",
+    lines: [
+      "200, no rows; 1 row matches the filter and is hidden from web_user",
+      "api.club: select granted; policies club_pick",
+      "  id=1  club_pick false: (id IN ( SELECT pick.n FROM api.pick WHERE (pick.n > 1))), id = 1",
+    ],
+  },
+  {
     label: "a name with an escape sequence and a line break",
     sql: 'create table api."a\u001b[2J\nb" (id int primary key, "c""\n    grant" int); ' +
       'alter table api."a\u001b[2J\nb" enable row level security; ' +

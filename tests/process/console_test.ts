@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { hasChromium, hasCount, openConsole } from "../support/clients/console_browser.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { withConsole } from "../support/server/console_service.ts";
@@ -69,6 +69,14 @@ Deno.test({
 
       await step("browse", async () => {
         await browser.open("#/start");
+        const [dim, plain] = await page.evaluate(`(() => {
+          const links = [...document.querySelectorAll(".nav-link")];
+          return [true, false].map((isDim) => [...new Set(links
+            .filter((link) => link.textContent.includes("(no access)") === isDim)
+            .map((link) => getComputedStyle(link).color))]);
+        })()`) as readonly (readonly string[])[];
+        deepStrictEqual([dim!.length, plain!.length], [1, 1]);
+        notStrictEqual(dim![0], plain![0], "links without access have another colour");
         await page.getByRole("link", { name: "film Films of the shop" }).click();
         await page.getByRole("grid", { name: "film" }).waitFor();
         await hasCount(page.getByRole("row"), 51);

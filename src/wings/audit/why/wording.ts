@@ -88,10 +88,15 @@ export function rowLines(
     return policies.map(({ name, expression, result }, at) => {
       const start = at === 0 ? label : " ".repeat(label.length);
       const read = (facts?.policyColumns?.[name] ?? []).map((column) => text(column, " = "));
-      const reason = result === "true" ? "" : `: ${[expression, ...read].join(", ")}`;
+      const reason = result === "true" ? "" : `: ${[unfolded(expression), ...read].join(", ")}`;
       return `  ${start}  ${name} ${result}${reason}`;
     });
   });
+}
+
+/** Puts an expression on one line. PostgreSQL breaks the lines of its subqueries. */
+function unfolded(expression: string): string {
+  return expression.replace(/("[^"]*"|'[^']*')|\n\s*/g, (_, quoted) => quoted ?? " ");
 }
 
 /** Values are at most 60 characters long. */

@@ -65,12 +65,15 @@ export function isComplete(
 /** Properties of a column that its filters depend on. */
 export type FilteredColumn = Pick<ConsoleColumn, "baseType" | "enumLabels">;
 
-/** Operators of groups of types that the page treats alike, apart from `null` and `notnull`. */
+/**
+ * Operators of groups of types that the page treats alike, apart from `null` and `notnull`. A new
+ * filter has the first operator. For times this is `gte`, because `eq` with a day means midnight.
+ */
 const operatorsByKind = {
   text: ["contains", "starts", "eq", "neq", "in"],
   enum: ["eq", "neq", "in"],
   number: ["eq", "neq", "gt", "gte", "lt", "lte", "in"],
-  time: ["eq", "neq", "gt", "gte", "lt", "lte", "in"],
+  time: ["gte", "gt", "lte", "lt", "eq", "neq", "in"],
   boolean: ["true", "false"],
   json: ["cs", "eq"],
   array: ["cs", "eq"],

@@ -95,6 +95,7 @@ function RoleForm({ onClose }: { readonly onClose: () => void }): View {
           aria-invalid=${isValid ? null : "true"} onInput=${withText((text) =>
             extraClaims.value = text
           )}></textarea></label>
+      <p class="hint">Policies read claims, for example the user in <code>{"sub": "1"}</code>.</p>
       ${!isValid && html`<p class="bad" role="alert">Expected a JSON object</p>`}
       <div class="row actions"><button type="submit" class="button is-primary">Act as the role</button></div>
     </form>
@@ -131,7 +132,9 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
           onChange=${(event: Event) => setKeeps((event.target as HTMLInputElement).checked)} />
           Keep for this tab</label>
         <p class="hint"><code>svc token --role=web_user</code>${" "}prints one, with the secret of the
-          configuration. On a trusted machine, <code>admin-sign-in</code>${" "}makes tokens here.</p>
+          configuration.${serviceState.value?.features.signIn !== true && html`
+            On a trusted machine, <code>admin-sign-in</code>${" "}makes tokens here.
+          `}</p>
         <div class="row actions">
           ${token.value !== null && html`
             <${CopyButton} label="Copy the token in use" text=${() => token.value!} />

@@ -206,8 +206,8 @@ function noRowsView({ filters, others }: TableQuery, call: ApiCall): View {
   return html`
     <${Empty} title="No rows">
       <p>${filters.length + others.length > 0
-        ? "No row fits the filters, or a policy hides them from the role."
-        : "The table is empty, or a policy hides its rows from the role."}</p>
+        ? "No row fits the filters, or a policy hides them from the role and its claims."
+        : "The table is empty, or a policy hides its rows from the role and its claims."}</p>
       <${Why} call=${call} />
       <//>
   `;

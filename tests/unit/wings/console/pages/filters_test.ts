@@ -8,6 +8,7 @@ import {
   formatQuery,
   inKeyOrder,
   isComplete,
+  operatorsOf,
   parseFilter,
   parseQuery,
   takesValue,
@@ -172,6 +173,22 @@ for (const [operator, value, baseType, expected] of completeness) {
   Deno.test(`isComplete(): ${operator} "${value}" of ${baseType}: ${expected}`, () => {
     const filter = { column: "a", path: "", operator, value };
     strictEqual(isComplete(filter, { baseType, enumLabels: [] }), expected);
+  });
+}
+
+/** The operator of a new filter by the type of its column. */
+const firstOperators: readonly (readonly [baseType: string, FilterOperator])[] = [
+  ["text", "contains"],
+  ["integer", "eq"],
+  ["timestamp with time zone", "gte"],
+  ["date", "gte"],
+  ["boolean", "true"],
+  ["text[]", "cs"],
+];
+
+for (const [baseType, expected] of firstOperators) {
+  Deno.test(`operatorsOf() begins with ${expected} for ${baseType}`, () => {
+    strictEqual(operatorsOf({ baseType, enumLabels: [] })[0], expected);
   });
 }
 
