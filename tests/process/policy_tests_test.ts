@@ -79,6 +79,9 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       await leaky(Array.from(keys, ([, line]) => `${line}a test\n`).join(""));
       const accepted = await run("isolate", "tests/leaky.cases");
       deepStrictEqual([accepted.code, accepted.stdout], [0, ""]);
+      const unreached = await run("isolate", "--seconds=0.001", "tests/leaky.cases");
+      strictEqual(unreached.code, 2);
+      match(unreached.stderr, /no request was compared/);
       const refused = await run("isolate", "--seconds=x", "tests/leaky.cases");
       deepStrictEqual([refused.code, refused.stderr], [
         2,

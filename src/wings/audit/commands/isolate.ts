@@ -68,6 +68,8 @@ async function isolate(
     report(
       `${results.length === 0 ? "no leaks" : `${results.length} leaks`} by ${requests} requests`,
     );
+    // A run that compared nothing shows nothing.
+    if (results.length === 0 && requests === 0) throw new Error("no request was compared");
     return results.length === 0 ? 0 : 1;
   });
 }

@@ -194,6 +194,7 @@ function inserts(
   references: readonly JsonRow[],
 ): RequestDraft[] {
   const { primaryKey, columns, uniqueIndexes = [] } = relation;
+  const { select } = grants;
   const keys = uniqueIndexes.flatMap((index) => index.columns === null ? [] : [index.columns]);
   const written = columns.filter(({ name, generated }) =>
     grants.insert.includes(name) && !generated
@@ -219,10 +220,22 @@ function inserts(
     );
     return [["POST", "", body], ...upserts, ["PUT", whereOf(relation, row), body]];
   });
+  // Constraints compare with values of other rows, and defaults may continue them.
+  const free = written.map(({ name }) => name).filter((name) => !primaryKey.includes(name));
+  const own = pick(fresh, Object.keys(fresh).filter((name) => !free.includes(name)));
+  const borrowed = free.flatMap((left): JsonRow[] =>
+    rows.slice(0, 1).map((row) => ({ ...pick(row, free), ...own, [left]: fresh[left] }))
+  );
+  const needed = written.filter((each) => each.default === null).map(({ name }) => name);
+  const short = pick(fresh, needed.filter((name) => name in fresh));
   return [
     ...[{}, ...references].map((
       reference,
     ): RequestDraft => ["POST", "", { ...fresh, ...reference }]),
+    ...borrowed.map((row): RequestDraft => ["POST", "", row]),
+    ...select.length > 0
+      ? [["POST", `select=${list(select)}`, short, "return=representation"] as const]
+      : [],
     ...related.flatMap((each) => nestedInserts(each, fresh)),
     ["POST", `select=${list(grants.select)}`, fresh, "return=representation"],
     ...copies,
