@@ -77,6 +77,8 @@ Deno.test({
         })()`) as readonly (readonly string[])[];
         deepStrictEqual([dim!.length, plain!.length], [1, 1]);
         notStrictEqual(dim![0], plain![0], "links without access have another colour");
+        const cards = page.getByRole("main").getByRole("link");
+        await cards.filter({ hasText: /^secret\s*no access/ }).waitFor();
         await page.getByRole("link", { name: "film Films of the shop" }).click();
         await page.getByRole("grid", { name: "film" }).waitFor();
         await hasCount(page.getByRole("row"), 51);

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The first page: the API at a glance. @module */
 import type { ConsoleRelation } from "../server/console_schema.ts";
-import { access, functionsOf, relationsOf, schemaName, serviceState } from "./model.ts";
+import { access, functionsOf, may, relationsOf, schemaName, serviceState } from "./model.ts";
 import { RecentRequests } from "./recent.ts";
 import { hrefOf } from "./route.ts";
 import { CopyButton, Empty, html, Icon, type View } from "./view.ts";
@@ -43,9 +43,11 @@ export function StartPage(): View {
 function relationCard({ name, isView, comment, columns }: ConsoleRelation): View {
   const schema = schemaName.value;
   const href = hrefOf({ page: "table", schema, name });
+  const isRefused = !may("get", `/${name}`);
   return html`<li key=${name}>
     <a class="box card stack" href=${href}>
-      <strong class="row"><${Icon} name=${isView ? "view" : "table"} />${name}</strong>
+      <strong class="row"><${Icon} name=${isView ? "view" : "table"} />${name}
+        ${isRefused && html`<span class="tag muted">no access</span>`}</strong>
       <span class="muted">${comment ?? columnsText(columns)}</span>
     </a></li>`;
 }
