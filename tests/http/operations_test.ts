@@ -378,6 +378,26 @@ suite.test("each operation of a batch must be known", async (api) => {
   deepStrictEqual((await errorOf(await api("POST /", batchOf([secret], asWriter))))[1], "SVC190");
 });
 
+suite.test("members of references are members of the body", async (api) => {
+  const source = get("/products?select=id,name&price=gte.1&order=id&limit=2", { id: "a" });
+  const rows:
+    readonly (readonly [line: string, body: unknown, refs: unknown, code: string | null])[] = [
+      ["/orders?id=eq.1", {}, { "/note": "a#/0/name" }, null],
+      ["/orders?id=eq.1", { note: "x" }, { "/secret": "a#/0/name" }, "SVC190"],
+      ["/orders?id=eq.1", {}, { "/note": "a#/0/name", "/status": "a#/0/name" }, "SVC190"],
+      // A literal value, which a reference need not have.
+      ["/orders?id=eq.3", { note: "x" }, { "/status": "a#/0/id" }, "SVC190"],
+      ["/orders?id=eq.1&status=eq.open", {}, { "/status": "a#/0/name" }, "SVC190"],
+      ["/orders?id=eq.1&status=eq.open", { status: "cancelled" }, { "/note": "a#/0/name" }, null],
+    ];
+  for (const [line, body, refs, expected] of rows) {
+    const parts = batchOf([source, patch(line, body, { id: "b", refs })], { as: "writer" });
+    const response = await api("POST /", parts);
+    const { code = null } = await response.json();
+    strictEqual(code, expected, `${line} ${JSON.stringify(refs)}`);
+  }
+});
+
 suite.test("the nearest operation is named to a client with a token", async (api) => {
   const texts = [
     [

@@ -127,6 +127,9 @@ Deno.test("a live query is the GET below its path", async () => {
   const known = await api.send("GET /live/orders?select=id&owner=eq.a&offset=-1", { headers });
   strictEqual(known.status, 200);
   ok(Array.isArray(await known.json()));
+  const shape = await api.send("GET /live/v1/shape?table=orders&offset=-1", { headers });
+  await shape.body?.cancel();
+  strictEqual(shape.status, 403);
   const other = await api.send("GET /live/orders?select=id&offset=-1", { headers });
   deepStrictEqual([other.status, (await other.json()).code], [403, "SVC190"]);
 });

@@ -140,7 +140,8 @@ function checkGuard(
 ): "text" | "keys" {
   const { guard } = exchange.context;
   if (guard === null) return "keys";
-  return guard.check(exchange, { pieces, shape, payload, isPart: part !== null });
+  const body = payload === null ? null : part?.references?.withMembers(payload) ?? payload;
+  return guard.check(exchange, { pieces, shape, payload: body, isPart: part !== null });
 }
 
 const noChecks: LongBodyChecks = {};

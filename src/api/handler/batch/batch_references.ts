@@ -1,11 +1,13 @@
 /** References of a batch: members of an operation that come from the results of earlier ones.
  * @module */
 import { errors } from "../../../base/errors/catalogue.ts";
+import { isJsonObject } from "../../../base/lib/json_object.ts";
 import { resultCheck, type ResultPart, type ResultValue } from "../../query/result_reference.ts";
 import type { BatchOperation } from "./batch_document.ts";
 import { isSpread, type ReadNode } from "../../plan/read/read_node.ts";
 import type { Query } from "../../query/query.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
+import type { Payload } from "../../request/body/body_decoder.ts";
 import type { JsonPayload } from "../../request/body/divided_body.ts";
 import { JsonRowsScan } from "../../request/body/json_rows.ts";
 import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
@@ -176,6 +178,22 @@ export class OperationReferences {
     return { ...request, payload: { ...payload, keys: withNames(payload.keys ?? []) } };
   }
 
+  /** Returns a body with the referring members, for a guard. Their values are not known yet, and equal no other. */
+  withMembers(payload: Payload): Payload {
+    const names = this.#context.references.map(({ target }) => target.column);
+    if (payload.kind !== "json" || names.length === 0) return payload;
+    const unknown = crypto.randomUUID();
+    const members = Object.fromEntries(names.map((name) => [name, unknown]));
+    const add = (row: unknown) => isJsonObject(row) ? { ...row, ...members } : row;
+    const body = readJson(payload.text);
+    if (body === undefined) return payload;
+    const text = new TextEncoder().encode(
+      JSON.stringify(Array.isArray(body) ? body.map(add) : add(body)),
+    );
+    const keys = payload.keys && [...new Set([...payload.keys, ...names])].sort();
+    return { ...payload, keys, text };
+  }
+
   /** Returns the SQL of the plan. */
   query(plan: DataPlan): Query {
     const { index, usedColumns, cache, references } = this.#context;
@@ -213,6 +231,21 @@ export class OperationReferences {
       return null;
     }
     return `'${action.relation}' has no column '${column}'`;
+  }
+}
+
+/** Reads JSON whose numbers keep their digits; undefined for another text. */
+function readJson(text: Uint8Array): unknown {
+  const { rawJSON } = JSON as typeof JSON & { readonly rawJSON?: (text: string) => unknown };
+  const keepDigits = (_: string, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === "number" ? rawJSON?.(context?.source ?? "") ?? value : value;
+  try {
+    return JSON.parse(
+      new TextDecoder().decode(text),
+      keepDigits as (key: string, value: unknown) => unknown,
+    );
+  } catch {
+    return undefined;
   }
 }
 
