@@ -162,7 +162,10 @@ Deno.test({
         strictEqual(await page.getByRole("button", { name: "Delete…" }).count(), 0);
         await page.keyboard.press("Escape");
         await page.getByRole("dialog").waitFor({ state: "detached" });
-        strictEqual(await page.evaluate("document.activeElement.dataset.place"), "0,1");
+        await eventually(
+          "the focus returns to the cell",
+          async () => await page.evaluate("document.activeElement.dataset.place") === "0,1",
+        );
       });
 
       await step("sign in and edit by keyboard", async () => {
