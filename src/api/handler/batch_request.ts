@@ -65,8 +65,8 @@ export async function respondToBatch(exchange: Exchange): Promise<Reply> {
 }
 
 /**
- * Charges and plans each operation. If a limit or the guard refuses one, the operations before it are not charged, so that a
- * repeated batch can succeed.
+ * Charges and plans each operation. If a limit or the guard refuses one, the operations before it are not
+ * charged, so that a repeated batch can succeed.
  */
 async function planOperations(
   exchange: Exchange,

@@ -6,10 +6,9 @@ import type { AppStateOptions } from "../../state/app_state/app_state_options.ts
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { ColumnPrivileges } from "./column_privileges.ts";
 import { earlyAnswers } from "./early_answers.ts";
-import type { Context, PathHost, RequestCounters } from "./exchange.ts";
+import type { Context, OpenGuard, PathHost, RequestCounters } from "./exchange.ts";
 import { RequestsInFlight } from "./in_flight.ts";
 import { headerSteps, replySteps } from "./reply_steps.ts";
-import type { OpenGuard } from "./exchange.ts";
 import { RouteNames } from "./route_names.ts";
 import { BodySpool } from "../../base/lib/body_spool.ts";
 import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";

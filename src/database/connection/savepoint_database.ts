@@ -46,8 +46,8 @@ export class SavepointDatabase implements Database {
 
   /**
    * Runs statements whose effect the next transactions see, as the role of the login. Resolves with the rows
-   * of the last one. Await it before the next call. Rejects with {@linkcode StatementError}, after which the open transaction is aborted unless it
-   * runs in {@linkcode within}.
+   * of the last one. Await it before the next call. Rejects with {@linkcode StatementError}, after which the
+   * open transaction is aborted unless it runs in {@linkcode within}.
    */
   async run(text: string): Promise<readonly (readonly (string | null)[])[]> {
     await this.#queue;

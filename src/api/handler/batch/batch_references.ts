@@ -2,6 +2,7 @@
  * @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
+import { parseJson } from "../../../base/lib/json_text.ts";
 import { resultCheck, type ResultPart, type ResultValue } from "../../query/result_reference.ts";
 import type { BatchOperation } from "./batch_document.ts";
 import { isSpread, type ReadNode } from "../../plan/read/read_node.ts";
@@ -235,16 +236,10 @@ export class OperationReferences {
   }
 }
 
-/** Reads JSON whose numbers keep their digits; undefined for another text. */
+/** Returns the value of a body; undefined for a text that is not JSON. */
 function readJson(text: Uint8Array): unknown {
-  const { rawJSON } = JSON as typeof JSON & { readonly rawJSON?: (text: string) => unknown };
-  const keepDigits = (_: string, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === "number" ? rawJSON?.(context?.source ?? "") ?? value : value;
   try {
-    return JSON.parse(
-      textOf(text) ?? "",
-      keepDigits as (key: string, value: unknown) => unknown,
-    );
+    return parseJson(textOf(text) ?? "");
   } catch {
     return undefined;
   }

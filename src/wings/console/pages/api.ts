@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** All requests of the console. @module */
-import { isRawJson, parseJson } from "./json_text.ts";
+import { isRawJson, parseJson } from "../../../base/lib/json_text.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import { type ApiCall, targetOf } from "./code.ts";
 import { adminToken, token } from "./session.ts";

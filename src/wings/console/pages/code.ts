@@ -1,5 +1,5 @@
 /** Code that sends a request: a curl command, and a call of `fetch`. @module */
-import { prettyJson } from "./json_text.ts";
+import { prettyJson } from "../../../base/lib/json_text.ts";
 
 export interface ApiCall {
   readonly method: string;

@@ -2,7 +2,7 @@
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
 import type { ApiCall } from "./code.ts";
-import { parseJson } from "./json_text.ts";
+import { parseJson } from "../../../base/lib/json_text.ts";
 import { encode, typeKind } from "./filters.ts";
 
 export type GridRow = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** Shows a request before it is sent, and the error that the API responds with. @module */
-import { prettyJson } from "./json_text.ts";
+import { prettyJson } from "../../../base/lib/json_text.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import type { ApiError } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";

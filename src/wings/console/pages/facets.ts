@@ -78,7 +78,7 @@ function FacetValues(
 }
 
 /** Returns the filter of the rows that have a value. */
-export function filterOf(relation: ConsoleRelation, column: string, value: unknown): ColumnFilter {
+function filterOf(relation: ConsoleRelation, column: string, value: unknown): ColumnFilter {
   const { baseType } = relation.columns.find(({ name }) => name === column)!;
   const common = { column, path: "", value: "" };
   if (value === null) return { ...common, operator: "null" };

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** The page of a function: a form of its parameters, and its result. @module */
-import { prettyJson } from "./json_text.ts";
+import { prettyJson } from "../../../base/lib/json_text.ts";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleFunction } from "../server/console_schema.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";

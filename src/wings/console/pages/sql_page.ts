@@ -1,16 +1,16 @@
 /// <reference lib="dom" />
 /** The page of SQL: a query that reads with the role of the token. @module */
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { SqlAnswer } from "../server/console_sql.ts";
-import { readConsole, rowsOfText } from "./api.ts";
+import { AdminTokenNeeded, readConsole, rowsOfText } from "./api.ts";
 import { csvText } from "./cells.ts";
+import type { GridRow } from "./edit.ts";
+import type { SortTerm } from "./filters.ts";
 import { Grid } from "./grid.ts";
 import { ViewAs } from "./identity.ts";
-import { serviceState } from "./model.ts";
-import { AdminTokenNeeded } from "./api.ts";
-import { needsAdminToken } from "./model.ts";
-import { planRoot } from "./plan_tree.ts";
+import { needsAdminToken, serviceState } from "./model.ts";
+import { type ExplainedPlan, planRoot } from "./plan_tree.ts";
 import { PlanTree } from "./plan_view.ts";
 import { token } from "./session.ts";
 import { durationText, Empty, grouped, html, saveFile, type View, withText } from "./view.ts";
@@ -21,9 +21,15 @@ const storageKey = "svc-sql";
 /** The text stays while the tab is open. */
 const sql = signal(sessionStorage.getItem(storageKey) ?? "select 1 as one");
 
-interface Shown extends SqlAnswer {
-  readonly kind: "rows" | "plan";
-}
+/** An answer, which is read once. */
+type Shown =
+  | {
+    readonly kind: "rows";
+    readonly rows: readonly GridRow[];
+    readonly isCut: boolean;
+    readonly ms: number;
+  }
+  | { readonly kind: "plan"; readonly plan: ExplainedPlan };
 
 export function SqlPage(): View {
   const [shown, setShown] = useState<Shown | null>(null);
@@ -46,7 +52,7 @@ export function SqlPage(): View {
     setError(null);
     try {
       const body = { sql: sql.value, isExplained: kind === "plan", token: token.value };
-      setShown({ ...await readConsole<SqlAnswer>("sql", body), kind });
+      setShown(shownOf(kind, await readConsole<SqlAnswer>("sql", body)));
     } catch (thrown) {
       if (thrown instanceof AdminTokenNeeded) needsAdminToken.value = true;
       setError(errorMessage(thrown));
@@ -84,32 +90,39 @@ export function SqlPage(): View {
           <p class="lines">${error}</p>
         </div>
       `}
-      ${shown?.kind === "rows" && html`<${Rows} ...${shown} />`}
+      ${shown?.kind === "rows" && html`<${Rows} rows=${shown.rows} />`}
       ${shown?.kind === "plan" && html`
         <div class="scroll bar">
-          <${PlanTree} ...${planRoot(shown.text)!} />
+          <${PlanTree} ...${shown.plan} />
         </div>
       `}
     </div>
   `;
 }
 
-function countText({ text, ms, isCut }: Shown): string {
-  const { length } = rowsOfText(text);
-  const rows = `${grouped(isCut ? length - 1 : length)} ${length === 1 ? "row" : "rows"}`;
+/** The last row of a cut answer only tells that there are more. */
+function shownOf(kind: Shown["kind"], { text, ms, isCut }: SqlAnswer): Shown {
+  if (kind === "plan") return { kind, plan: planRoot(text)! };
+  const rows = rowsOfText(text);
+  return { kind, ms, isCut, rows: isCut ? rows.slice(0, -1) : rows };
+}
+
+function countText({ rows: { length }, ms, isCut }: Extract<Shown, { kind: "rows" }>): string {
+  const rows = `${grouped(length)} ${length === 1 ? "row" : "rows"}`;
   return `${isCut ? `The first ${rows}` : rows} · ${durationText(ms)}`;
 }
 
-function Rows({ text, isCut }: Shown): View {
-  const all = rowsOfText(text);
-  const rows = isCut ? all.slice(0, -1) : all;
-  const columns = Object.keys(rows[0] ?? {});
+const noOrder: readonly SortTerm[] = [];
+
+function Rows({ rows }: { readonly rows: readonly GridRow[] }): View {
+  // The grid is drawn again where these lists are new, as for each letter of the text.
+  const columns = useMemo(() => Object.keys(rows[0] ?? {}), [rows]);
   if (rows.length === 0) return html`<${Empty} title="No rows" />`;
   const save = () =>
     saveFile("query.csv", new Blob([csvText(rows, columns)], { type: "text/csv" }));
   return html`
     <div class="split split-main">
-      <${Grid} relation=${null} ...${{ rows, columns }} order=${[]} label="Result" />
+      <${Grid} relation=${null} ...${{ rows, columns }} order=${noOrder} label="Result" />
     </div>
     <footer class="row bar"><span class="spacer"></span>
       <button type="button" onClick=${save}>CSV</button></footer>

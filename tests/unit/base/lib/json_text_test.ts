@@ -1,9 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import {
-  isRawJson,
-  parseJson,
-  prettyJson,
-} from "../../../../../src/wings/console/pages/json_text.ts";
+import { isRawJson, parseJson, prettyJson } from "../../../../src/base/lib/json_text.ts";
 
 /** Texts of JSON, all of which come back as they were. */
 const texts = [
