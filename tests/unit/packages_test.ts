@@ -2,6 +2,7 @@ import { deepStrictEqual, ok } from "node:assert";
 import consoleConfig from "../../src/wings/console/pages/deno.json" with { type: "json" };
 import programConfig from "../../deno.json" with { type: "json" };
 import testConfig from "../deno.json" with { type: "json" };
+import { bundle } from "../../tools/build/build.ts";
 import { manifest } from "../../tools/build/npm.ts";
 
 /** Packages that the first command of the README fetches, those of packages included. */
@@ -32,4 +33,24 @@ Deno.test("the npm package requires no package, and its page lists the optional 
   const page = await Deno.readTextFile(new URL("../../docs/reference/support.md", import.meta.url));
   const listed = Array.from(page.matchAll(/^\| `(@?[\w/-]+)` +\|/gm), ([, name]) => name);
   deepStrictEqual(listed, names);
+});
+
+/** Largest difference between documented and real size, as a part of the real one. */
+const sizeTolerance = 0.05;
+
+Deno.test("README and the guide on runtimes have the sizes of the bundle", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".js" });
+  const { plain, gzipped } = await bundle("mod.ts", file);
+  await Deno.remove(file);
+  for (const page of ["README.md", "docs/how-to/run-in-other-runtimes.md"]) {
+    const text = await Deno.readTextFile(new URL(`../../${page}`, import.meta.url));
+    const sizes = /(0\.\d+) MB,? (?:or )?\(?(0\.\d+) MB with gzip/.exec(text.replaceAll("\n", " "));
+    deepStrictEqual(
+      [plain, gzipped].map((bytes, index) =>
+        Math.abs(Number(sizes?.[index + 1]) * 1e6 / bytes - 1) <= sizeTolerance
+      ),
+      [true, true],
+      `${page} has ${sizes?.[0]}, the bundle ${plain} and ${gzipped} bytes`,
+    );
+  }
 });
