@@ -4,6 +4,7 @@ import {
   type PostgresServer,
   startPostgres,
 } from "../../tests/support/database/postgres_server.ts";
+import type { FileConfig } from "../../tests/support/server/process.ts";
 import { quietSettings, serverConfig } from "./fixture.ts";
 import { postmasterOf } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
@@ -69,15 +70,18 @@ export interface Servers extends AsyncDisposable {
   readonly all: readonly BenchServer[];
 }
 
-/** Starts the service and the peer, if there is one. */
-export async function startServers({ options, postgres }: Bench): Promise<Servers> {
+/** Starts the service and the peer, if there is one, both with further options. */
+export async function startServers(
+  { options, postgres }: Bench,
+  further: FileConfig = {},
+): Promise<Servers> {
   await using resources = new AsyncDisposableStack();
   const commands = [["service", ownCommand], ["peer", options.peer]] as const;
   const all: BenchServer[] = [];
   for (const [name, command] of commands) {
     if (command === null) continue;
     progress(`Starting the ${name}...`);
-    const config = serverConfig(postgres);
+    const config = { ...serverConfig(postgres), ...further };
     all.push(resources.use(await startServer(name, command, { config })));
   }
   const owned = resources.move();

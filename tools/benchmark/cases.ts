@@ -145,6 +145,7 @@ const plainRows = (userCount: number): readonly CaseRow[] => [
     "select add($1, $2)",
     ["{1..1000}", "2"],
   ],
+  ["call by POST", "POST /rpc/tick", 200, "select tick()", [], { body: "{}" }],
   [
     "insert one",
     "POST /notes",

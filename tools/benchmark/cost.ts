@@ -1,16 +1,19 @@
 /**
- * Measures the processor time of requests: the service's as a multiple of an empty `Deno.serve`
- * response, and PostgreSQL's as a multiple of the hand-written statement, each in the same round.
- * For comparison, it measures a bare program, which only sends the hand-written statement.
+ * Measures the processor time of requests as multiples of that of a bare program, which only sends
+ * the hand-written statement: at full load, at fixed rates, and without any request. Each process is
+ * warm before it is measured.
  *
  * @module
  */
-import { type Bench, progress, runSql, untilIdle } from "./bench.ts";
+import { type Bench, pause, progress, runSql, untilIdle } from "./bench.ts";
+import { caseNamed, type LoadCase, rowByKey } from "./cases.ts";
 import { geometricMean, median } from "./figures.ts";
 import { makeUsers, plainFixture, roles, schema, serverConfig } from "./fixture.ts";
 import { openFloor } from "./floor.ts";
-import { measureLoad } from "./measure.ts";
-import { caseNamed, type LoadCase } from "./cases.ts";
+import { type LoadFigures, measureLoad } from "./measure.ts";
+import { isWanted } from "./options.ts";
+import { sendAtRate } from "./paced.ts";
+import { processTime } from "./process_time.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { type BenchServer, ownCommand, startServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
@@ -18,88 +21,100 @@ import { markdownTable, shown } from "./table.ts";
 /** A case, and the highest multiples that it may cost. */
 interface CostCase {
   readonly name: string;
+  /** Of the bare program. */
   readonly service: number;
+  /** Of the hand-written statement. */
   readonly postgres: number;
 }
 
 const costCases: readonly CostCase[] = [
-  { name: "row by key", service: 4, postgres: 1.15 },
-  { name: "user's row by key", service: 4.5, postgres: 1.15 },
-  { name: "user's insert, representation", service: 6.5, postgres: 1.4 },
-  { name: "user's page of 20", service: 7.5, postgres: 1.15 },
+  { name: "row by key", service: 1.25, postgres: 1.15 },
+  { name: "user's row by key", service: 1.3, postgres: 1.15 },
+  { name: "user's page of 20", service: 1.3, postgres: 1.15 },
+  { name: "user's insert, representation", service: 1.6, postgres: 1.4 },
+  { name: "call by POST", service: 1.6, postgres: 1.4 },
 ];
-const maxMean = 5.5;
 
 const rounds = 5;
-/** Less than 60,000 requests leave code that is not compiled yet, at up to twice the cost. */
-const warmUpSeconds = 15;
 const runSeconds = 1;
+/** V8 compiles code over half a minute of full load. */
+const interval = { seconds: 5, least: 4, most: 12 } as const;
+/** Intervals that differ by less are of a warm process. */
+const steady = 0.1;
 
-/** What is measured in each round. */
-interface Servers {
-  readonly empty: BenchServer;
-  /** The service, and its earlier revision if there is one. */
-  readonly services: readonly { readonly title: string; readonly server: BenchServer }[];
+const rates = [50, 1000] as const;
+const rateSeconds = 20;
+const idleSeconds = 30;
+
+/** A program that is measured. */
+interface Program {
+  readonly title: string;
+  readonly command: string;
 }
 
-/** The multiples of one service in each round. */
-interface Multiples {
-  readonly service: number[];
+/** A started program and its processor time for a request, in microseconds. */
+interface Runner {
+  readonly title: string;
+  readonly server: BenchServer;
+  readonly cpu: number[];
+  /** PostgreSQL's time, in multiples of the hand-written statement's. */
   readonly postgres: number[];
+  /** Time of the first interval by the last one's. */
+  cold: number;
 }
 
-/** Returns the table of the cases; and an earlier revision of the service, unless that is null. */
+/** Returns tables of the cases, the rates, and of a service without requests. */
 export async function measureCost(bench: Bench): Promise<string> {
-  const { before } = bench.options;
+  const { before, peer } = bench.options;
   await runSql(bench, `${roles}${schema}${plainFixture}${rlsFixture}`);
   await runSql(bench, "vacuum analyze");
   await using resources = new AsyncDisposableStack();
-  const config = serverConfig(bench.postgres);
-  const start = async (command: string, probe?: string) =>
-    resources.use(await startServer("service", command, { config, ...(probe ? { probe } : {}) }));
-  const empty = await start(programCommand("./empty_server.ts"), "/");
-  const services = [{ title: "now", server: await start(ownCommand) }];
+  const services: Program[] = [{ title: "svc", command: ownCommand }];
   if (before !== null) {
-    const command = await commandOf(before, resources);
-    services.push({ title: before, server: await start(command) });
+    services.push({ title: before, command: await commandOf(before, resources) });
   }
-  const users = await makeUsers();
-  const rows: string[][] = [];
-  const all = [...services, null].map((): number[] => []);
-  for (const each of costCases) {
-    await using bare = await startServer("service", programCommand("./bare_server.ts", each.name), {
-      config,
-      probe: "/",
-    });
-    const measured = await measureCase(
-      caseNamed(each.name, users),
-      { empty, services: [...services, { title: bareTitle, server: bare }] },
-      bench,
-    );
-    rows.push([
-      each.name,
-      ...measured.flatMap((multiples) => [times(multiples.service), times(multiples.postgres)]),
-      `≤ ${each.service}×`,
-      `≤ ${each.postgres}×`,
-    ]);
-    measured.forEach(({ service }, index) => all[index]!.push(median(service)));
+  const tables = [await caseTable(services, bench)];
+  if (bench.options.cases.length === 0) {
+    const peers = peer === null ? [] : [{ title: "peer", command: peer }];
+    const empty = { title: "empty response", command: programCommand("./empty_server.ts") };
+    tables.push(await rateTable([...services, ...peers, empty], bench));
   }
-  const means = all.flatMap((multiples) => [times([geometricMean(multiples)]), ""]);
-  rows.push(["geometric mean", ...means, `≤ ${maxMean}×`, ""]);
-  const titles = [...services.map(({ title }) => title), bareTitle];
-  const heads = titles.flatMap((title) => [title, "PostgreSQL"]);
-  return markdownTable(["case", ...heads, "target", "PostgreSQL"], rows);
+  return tables.join("\n\n");
 }
 
-const bareTitle = "bare program";
+async function caseTable(services: readonly Program[], bench: Bench): Promise<string> {
+  const users = await makeUsers();
+  const rows: string[][] = [];
+  const means = services.map((): number[] => []);
+  for (const { name, service, postgres } of costCases) {
+    if (!isWanted(bench.options, name)) continue;
+    const bare = { title: "bare program", command: programCommand("./bare_server.ts", name) };
+    const runners = await measureCase(caseNamed(name, users), [...services, bare], bench);
+    const { cpu: least } = runners.at(-1)!;
+    const cells = runners.slice(0, -1).flatMap((each, index) => {
+      const multiple = median(each.cpu.map((cpu, round) => cpu / least[round]!));
+      means[index]!.push(multiple);
+      return [shown(median(each.cpu)), times(multiple), times(each.cold), postgresCell(each)];
+    });
+    rows.push([name, ...cells, shown(median(least)), `≤ ${service}×`, `≤ ${postgres}×`]);
+  }
+  const meanCells = means.flatMap((all) => ["", times(geometricMean(all)), "", ""]);
+  rows.push(["geometric mean", ...meanCells, "", "", ""]);
+  const heads = services.flatMap(({ title }) => [title, "of bare", "first 5 s", "PostgreSQL"]);
+  return markdownTable(["µs of a request", ...heads, "bare", "target", "PostgreSQL"], rows);
+}
+
+function postgresCell({ postgres }: Runner): string {
+  return times(median(postgres));
+}
 
 function programCommand(module: string, ...args: readonly string[]): string {
   const path = new URL(module, import.meta.url).pathname;
   return [`${Deno.execPath()} run -A ${path} {conf}`, ...args.map((arg) => `'${arg}'`)].join(" ");
 }
 
-function times(multiples: readonly number[]): string {
-  return `${shown(median(multiples))}×`;
+function times(multiple: number): string {
+  return `${shown(multiple)}×`;
 }
 
 /** Checks an earlier revision out, and returns its command. */
@@ -115,14 +130,16 @@ async function commandOf(revision: string, resources: AsyncDisposableStack): Pro
   return `${Deno.execPath()} run -A ${folder}/main.ts {conf}`;
 }
 
+/** Starts new processes, so that each case shows how they warm up, and measures them in turn. */
 async function measureCase(
   each: LoadCase,
-  { empty, services }: Servers,
+  programs: readonly Program[],
   bench: Bench,
-): Promise<readonly Multiples[]> {
+): Promise<readonly Runner[]> {
   const { postmaster, options: { connections } } = bench;
-  const uri = String(serverConfig(bench.postgres)["db-uri"]);
-  await using floor = await openFloor(each, uri);
+  await using resources = new AsyncDisposableStack();
+  const config = serverConfig(bench.postgres);
+  const floor = resources.use(await openFloor(each, String(config["db-uri"])));
   const reset = async () => {
     await untilIdle(bench);
     if (each.reset !== undefined) await runSql(bench, each.reset);
@@ -133,28 +150,66 @@ async function measureCase(
     if (figures.failed > 0) throw new Error(`${each.name}: ${figures.failed} requests failed`);
     return figures;
   };
-  for (const { server } of services) await run(server, warmUpSeconds);
-  const measured = services.map((): Multiples => ({ service: [], postgres: [] }));
+  const runners: Runner[] = [];
+  for (const { title, command } of programs) {
+    const server = resources.use(await startServer("service", command, { config, probe: "/" }));
+    const warming = await warmUp(`${each.name}, ${title}`, () => run(server, interval.seconds));
+    runners.push({ title, server, cpu: [], postgres: [], cold: warming[0]! / warming.at(-1)! });
+  }
   for (let round = 0; round < rounds; round++) {
-    const { cpu: least } = await run(empty, runSeconds);
     await reset();
     const { postgresCpu: handWritten } = await floor.measure({
       postmaster,
       seconds: runSeconds / 2,
       inFlight: connections,
     });
-    for (let place = 0; place < services.length; place++) {
+    for (let place = 0; place < runners.length; place++) {
       // The order changes, so that no program always runs after the same one.
-      const index = (place + round) % services.length;
-      const { title, server } = services[index]!;
-      const { cpu, postgresCpu } = await run(server, runSeconds);
-      measured[index]!.service.push(cpu / least);
-      measured[index]!.postgres.push(postgresCpu / handWritten);
-      progress(
-        `${each.name}, ${title}: ${shown(cpu)} µs of ${shown(least)}, ` +
-          `${shown(postgresCpu)} µs of ${shown(handWritten)}`,
-      );
+      const runner = runners[(place + round) % runners.length]!;
+      const { cpu, postgresCpu } = await run(runner.server, runSeconds);
+      runner.cpu.push(cpu);
+      runner.postgres.push(postgresCpu / handWritten);
+      progress(`${each.name}, ${runner.title}: ${shown(cpu)} µs`);
     }
   }
-  return measured;
+  return runners;
+}
+
+/** Repeats a run until two of them differ little; returns the times of all. */
+async function warmUp(
+  title: string,
+  run: () => Promise<Pick<LoadFigures, "cpu">>,
+): Promise<readonly number[]> {
+  const all: number[] = [];
+  while (all.length < interval.most) {
+    all.push((await run()).cpu);
+    const [previous = Infinity, last = 0] = all.slice(-2);
+    if (all.length >= interval.least && Math.abs(previous - last) < steady * last) break;
+  }
+  progress(`${title}, by ${interval.seconds} s: ${all.map((cpu) => shown(cpu)).join(", ")} µs`);
+  return all;
+}
+
+/** Returns the processor time of rows by key at fixed rates, and of no request. */
+async function rateTable(programs: readonly Program[], bench: Bench): Promise<string> {
+  const config = serverConfig(bench.postgres);
+  const rows: string[][] = [];
+  for (const { title, command } of programs) {
+    await using server = await startServer("service", command, { config, probe: "/" });
+    const cells: string[] = [];
+    for (const rate of rates) {
+      await sendAtRate(rowByKey.request, { server, rate, seconds: rateSeconds });
+      const before = await processTime(server.pid);
+      const count = await sendAtRate(rowByKey.request, { server, rate, seconds: rateSeconds });
+      cells.push(shown((await processTime(server.pid) - before) / count));
+    }
+    await pause(1000);
+    const before = await processTime(server.pid);
+    await pause(idleSeconds * 1000);
+    const idle = (await processTime(server.pid) - before) / (idleSeconds * 1e6);
+    rows.push([title, ...cells, `${shown(100 * idle)} %`]);
+    progress(`${title}: ${cells.join(", ")} µs, idle ${shown(100 * idle)} %`);
+  }
+  const heads = rates.map((rate) => `µs at ${rate}/s`);
+  return markdownTable(["row by key", ...heads, "of a core when idle"], rows);
 }

@@ -75,6 +75,7 @@ const written = `
 const functions = `
   create function api.add(a int, b int) returns int language sql immutable
     as 'select a + b';
+  create function api.tick() returns int language sql as 'select 1';
 `;
 
 /** Tables of the cases without policies. */
@@ -98,7 +99,7 @@ export const userCount = 1000;
 export function makeUsers(): Promise<readonly User[]> {
   const numbers = Array.from({ length: userCount }, (_, index) => firstUser + index);
   return Promise.all(numbers.map(async (number) => {
-    const claims = { sub: `user-${number}`, role: userRole };
+    const claims = { sub: `user-${number}`, role: userRole, app_metadata: { team: number % 200 } };
     return { number, claims: JSON.stringify(claims), token: await signToken(claims) };
   }));
 }

@@ -1,6 +1,7 @@
 /** What the benchmark is asked to do, out of its arguments. @module */
 import { parseArgs } from "node:util";
 import { type LoadSet, loadSets } from "./cases.ts";
+import { knownSets } from "./known_cases.ts";
 
 /** A set of cases; one of {@linkcode namedSets} is measured only if it is named. */
 export type CaseSet = LoadSet | "large" | NamedSet;
@@ -15,6 +16,7 @@ const namedSets = [
   "bodies",
   "workers",
   "cost",
+  ...knownSets,
 ] as const;
 
 /** The sets of cases, in the order of their measurement. */
@@ -54,7 +56,9 @@ export const usage = `Usage: deno task bench [options]
                     replicas: inserts and reads with and without bookmarks
                     bodies: answers of 100 MB and 3 GB, inserts of 50 MB and 1 GB, by format
                     workers: by numbers of threads
-                    cost: processor time as multiples of an empty response
+                    cost: processor time as multiples of a bare program's
+                    known: the requests of benchmarks that others publish
+                    policies: row-level security by owner, membership, claims
   --case NAME       only cases whose name contains NAME; may be repeated
   --rounds N        runs of each case (default 1; 3 with --peer); medians are shown
   --peer COMMAND    another server of the same interface to run in turn with this one;

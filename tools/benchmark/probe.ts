@@ -36,9 +36,10 @@ export async function probe(
   }
 }
 
-async function bodyFrom(
+/** Sends the request of a case, and returns the JSON of the answer. Throws an `Error` for another status. */
+export async function bodyFrom(
   { origin, name: server }: BenchServer,
-  { name, request, status }: LoadCase,
+  { name, request, status }: Pick<LoadCase, "name" | "request" | "status">,
   draw: Draw,
 ): Promise<unknown> {
   const headers = Object.fromEntries(

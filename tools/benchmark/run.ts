@@ -6,6 +6,7 @@ import { measureCost } from "./cost.ts";
 import { items, makeUsers, plainFixture, roles, schema } from "./fixture.ts";
 import { measureFeatures, measureWorkers } from "./features.ts";
 import { measureGuards } from "./guards.ts";
+import { measureKnown } from "./known.ts";
 import { bodyCases, largeCases } from "./large.ts";
 import { contestLarge, contestLoads } from "./contest.ts";
 import {
@@ -59,6 +60,11 @@ const namedSets: Readonly<Record<NamedSet, MeasuredSet>> = {
   bodies: { prepare: schemaOfItems, measure: measureBodies },
   workers: { prepare: schemaOfItems, measure: measureWorkers },
   cost: { prepare: "", measure: measureCost },
+  known: { prepare: schemaOfItems, measure: (bench) => measureKnown("known", bench) },
+  policies: {
+    prepare: `${roles}${schema}${plainFixture}${rlsFixture}`,
+    measure: (bench) => measureKnown("policies", bench),
+  },
 };
 
 async function measureBodies(bench: Bench): Promise<string> {

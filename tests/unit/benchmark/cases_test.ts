@@ -5,9 +5,9 @@ import { templateParts } from "../../../tools/benchmark/template.ts";
 
 const users = await makeUsers();
 
-Deno.test("casesOf() gives ten plain cases and seven under row level security", () => {
+Deno.test("casesOf() gives eleven plain cases and seven under row level security", () => {
   deepStrictEqual(loadSets.map((set) => [set, casesOf(set, users).length]), [
-    ["plain", 10],
+    ["plain", 11],
     ["token", 2],
     ["rls", 7],
   ]);

@@ -51,7 +51,7 @@ const refused: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [["--case"], /case/],
   [
     ["--set", "slow"],
-    /^Error: --set takes one of plain, token, rls, large, guards, features, replicas, bodies, workers, cost, all$/,
+    /^Error: --set takes one of plain, token, rls, large, guards, features, replicas, bodies, workers, cost, known, policies, all$/,
   ],
   [["--speed"], /speed/],
   [["case"], /case/],
