@@ -118,18 +118,17 @@ function withoutNull(json: Sql, column: PatchedColumn): Sql {
 }
 
 /**
- * Renders the error of an operation on a value. It depends on the column where the value does: Citus evaluates
- * what depends on no column before it knows which rows fail.
+ * Renders the error of an operation on a value. It depends on the column that the value reads, or on the document:
+ * Citus evaluates what depends on no column before it knows which rows fail.
  */
 function failure(
   { number }: { readonly number: number },
   value: PatchValue,
-  { table }: PatchScope,
+  { table, source }: PatchScope,
 ): Sql {
+  const [row, name] = readsColumn(value) ? [table, value.column.name] : [source, "document"];
   const detail = param(`operation ${number}`);
-  if (!readsColumn(value)) return raise(detail);
-  const column = sql`${table}.${ident(value.column.name)}`;
-  return raise(sql`${detail} || case when ${column} is null then '' else '' end`);
+  return raise(sql`${detail} || case when ${row}.${ident(name)} is null then '' else '' end`);
 }
 
 function readsColumn(value: PatchValue): boolean {

@@ -46,11 +46,10 @@ function pairsOf(
   if (relationship.kind !== "many-to-many") return relationship.pairs;
   const { originPairs, foreignPairs } = relationship;
   const junction = cache.relation(relationship.junction) ?? null;
-  return originPairs.flatMap(([outer, column]) =>
-    exactTypes.has(typeOf(junction, column))
-      ? foreignPairs.filter(([first]) => first === column).map(([, last]) => [outer, last] as const)
-      : []
-  );
+  return originPairs.filter(([, column]) => exactTypes.has(typeOf(junction, column)))
+    .flatMap(([outer, column]) =>
+      foreignPairs.filter(([first]) => first === column).map(([, last]) => [outer, last] as const)
+    );
 }
 
 function typeOf(relation: Relation | null, name: string): string {

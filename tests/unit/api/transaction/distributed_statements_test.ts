@@ -14,7 +14,13 @@ import {
 } from "../../../../src/api/plan/write/mutate_plan.ts";
 import { planRead } from "../../../../src/api/plan/read/read_plan.ts";
 import { renderMutationTables } from "../../../../src/api/query/mutate.ts";
+import { patchAssignments, patchTests } from "../../../../src/api/query/patch.ts";
 import { renderRows } from "../../../../src/api/query/read.ts";
+import {
+  type PatchedColumn,
+  planColumnPatches,
+} from "../../../../src/api/plan/write/patch_plan.ts";
+import { readPatch } from "../../../../src/api/request/body/patch_document.ts";
 import { indexSchemaCache } from "../../../../src/state/schema_cache/lookups.ts";
 import type { ApiRequest } from "../../../../src/api/request/api_request.ts";
 import type { Relation, SchemaCache } from "../../../../src/state/schema_cache/schema_cache.ts";
@@ -145,6 +151,45 @@ Deno.test("an update expands its body as a set on each server", () => {
     /^t as \(update api.tools set name = svc:body.name from \(select svc:body.name as name from pg_catalog.json_to_recordset\(\('\[' \|\| \$1::pg_catalog.json::pg_catalog.text \|\| '\]'\)::pg_catalog.json\) as svc:body\(name text\) limit 1\) as svc:body/,
   );
 });
+
+const scope = { table: sql`docs`, source: sql`body` };
+
+/** Patch documents, and the columns that the errors of their operations depend on. */
+const patchRows = [
+  ['[{"op":"append","path":"/data/a","value":1}]', "docs.data"],
+  ['[{"op":"test","path":"/data","value":1}]', "docs.data"],
+  [
+    '[{"op":"replace","path":"/data","value":[]},{"op":"append","path":"/data/0","value":1}]',
+    "body.document",
+  ],
+  [
+    '[{"op":"replace","path":"/data","value":{}},{"op":"remove","path":"/data/a"}]',
+    "body.document",
+  ],
+  ['[{"op":"remove","path":"/data"},{"op":"test","path":"/data","value":1}]', "body.document"],
+] as const;
+
+for (const [document, expected] of patchRows) {
+  Deno.test(`each error of a patch depends on a column: ${document}`, () => {
+    const { written, tests } = planColumnPatches(
+      readPatch(new TextEncoder().encode(document), "extended"),
+      (name) =>
+        ({
+          name,
+          type: "jsonb",
+          baseType: "jsonb",
+          default: null,
+          fromJson: null,
+          enumLabels: [],
+        }) as PatchedColumn,
+    );
+    const parts = [patchAssignments(written, scope), patchTests(tests, scope)];
+    const text = parts.map((part) => compile(part).text.replaceAll('"', "")).join();
+    const errorsOf = text.split("current_setting('svc(' || ").slice(1);
+    const columns = errorsOf.map((rest) => /^\$\d+ \|\| case when (\S+) is null/.exec(rest)?.[1]);
+    deepStrictEqual([...new Set(columns)], [expected]);
+  });
+}
 
 /** A read without conditions, as far as a script needs it. */
 const source = {
