@@ -65,8 +65,9 @@ const connectionException = "08";
 /** States of messages that can name a node of Citus, which has no state for them alone. */
 const nodeStates = /^(?:08|28|53|55|57|58|XX)/;
 
-/** A node in a text of Citus: `connection to the remote node web_anon@10.0.0.7:5432 failed`. */
-const nodePattern = /\b(?:connections?|essential|hosts?|nodes?|workers?)\b.*\S:[0-9]{1,5}\b/s;
+/** A node in a text of Citus: `remote node web_anon@10.0.0.7:5432 failed`, `to shard 9 on db-1:5432`. */
+const nodePattern =
+  /\b(?:(?:connections?|hosts?|nodes?|workers?)\b.*\S|(?:from|on|to) \S+):[0-9]{1,5}\b/s;
 
 /** The states of closed connections: shutdowns, crashes, idle sessions. */
 const endOfConnection = /^57P0[1-5]$/;

@@ -155,7 +155,11 @@ const nodeFailures: readonly (readonly [sqlstate: string, message: string, isHid
   ["XX000", "failed to execute command on worker node 10.0.0.7:9701", true],
   ["57014", "canceling statement, connection to worker db.internal:5432 lost", true],
   ["55000", "node db.internal:5432 is not active", true],
+  ["58030", "failed to COPY to shard 102008 on 10.0.0.7:9701", true],
+  ["XX000", 'could not receive file "a" from db-1:5432', true],
+  ["08006", "failed to connect to fe80::1:5432", true],
   ["XX000", "cache lookup failed for relation 16384", false],
+  ["55000", 'cannot change materialized view "to:1" or relation "a:1"', false],
   ["22P02", 'invalid input syntax for type integer: "node a:80"', false],
   ["P0001", "no node at a:80", false],
 ];
