@@ -398,6 +398,63 @@ const rows: readonly FindingRow[] = [
     mend: null,
   },
   {
+    label: "role of requests may not log in on workers, and reads a view",
+    sql: `alter role {user} login; ${citusFake} create schema private; ` +
+      "create table private.kept (id int); create view private.inner_kept as table private.kept; " +
+      "create view api.kept as table private.inner_kept; grant select on api.kept to {anon}; " +
+      "insert into pg_dist_partition values ('private.kept', 'h')",
+    finding: "error citus-login {anon}: {anon} may not log in, but Citus connects to workers as " +
+      "this role for api.kept",
+    mend: "alter role {anon} login;",
+  },
+  {
+    label: "worker that refuses a role, which reads a view",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} create schema private; ` +
+      "create table private.kept (id int); create view api.kept as table private.kept; " +
+      "grant select on api.kept to {anon}; " +
+      "insert into pg_dist_partition values ('private.kept', 'h'); " +
+      "insert into pg_dist_node values ('{anon}', 5432, 1), ('{user}', 5432, 2)",
+    finding: "error citus-worker {anon}: {anon}:5432 refuses {anon}: see its pg_hba.conf, and " +
+      "pg_dist_authinfo on the coordinator",
+    mend: null,
+  },
+  {
+    label: "a role that the login role may not take asks no worker",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
+      "revoke {anon} from {auth}; insert into pg_dist_partition values ('api.film', 'h'); " +
+      "insert into pg_dist_node values ('{user}', 5432, 1)",
+    finding: "error citus-worker {user}: {user}:5432 refuses {user}: see its pg_hba.conf, and " +
+      "pg_dist_authinfo on the coordinator",
+    mend: null,
+    request: ["/film", 401],
+  },
+  {
+    label: "owner of a SECURITY DEFINER function of another schema may not log in on workers",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
+      "create role {anon}_new nologin; create schema private; create table private.kept (id int); " +
+      "insert into pg_dist_partition values ('private.kept', 'h'); " +
+      "create function private.count_kept() returns bigint language sql volatile security definer " +
+      "set search_path = '' as 'select count(*) from private.kept'; " +
+      "alter function private.count_kept owner to {anon}_new",
+    finding: "error citus-login {anon}_new: {anon}_new may not log in, but Citus connects to " +
+      "workers as this role for private.count_kept()",
+    mend: "alter role {anon}_new login;",
+  },
+  {
+    label: "worker that refuses the owner of a SECURITY DEFINER function",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
+      "create role {anon}_new login; grant {anon}_new to {auth}; create schema private; " +
+      "create table private.kept (id int); " +
+      "insert into pg_dist_partition values ('private.kept', 'h'); " +
+      "create function private.count_kept() returns bigint language sql volatile security definer " +
+      "set search_path = '' as 'select count(*) from private.kept'; " +
+      "alter function private.count_kept owner to {anon}_new; " +
+      "insert into pg_dist_node values ('{anon}_new', 5432, 1)",
+    finding: "error citus-worker {anon}_new: {anon}_new:5432 refuses {anon}_new: see its " +
+      "pg_hba.conf, and pg_dist_authinfo on the coordinator",
+    mend: null,
+  },
+  {
     label: "function over a distributed table is inlined",
     sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
       "insert into pg_dist_partition values ('api.film', 'h'); " +

@@ -7,6 +7,10 @@ import { citusFake } from "../support/database/citus_fake.ts";
 import { engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { buffered, buildRequest } from "../support/handler/request.ts";
+import { configOf } from "../support/handler/diagnosis.ts";
+import { join, literal, sql } from "../../src/base/sql/fragment.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { callerReader } from "../../src/wings/audit/access/counts.ts";
 
 /** Suites whose rows run here. */
 const files = [
@@ -110,6 +114,20 @@ end $do$`));
   }
   await handler.close();
   await database.remove();
+});
+
+Deno.test("callerReader() forwards the claims", async () => {
+  const { uri, remove } = await engines.pg(settingsFixture);
+  const config = configOf({ "db-uri": uri, "db-anon-role": "anon" });
+  const database = await openDatabase(config, { embeddedInit: null, applicationName: "test" });
+  const identity = { role: "settings_boss", authenticated: true, claims: '{"sub":"a"}' };
+  const read = await callerReader({ database, config, identity });
+  const settings = ["citus.propagate_set_commands", "request.jwt.claims", "role"];
+  const values = settings.map((name) => sql`pg_catalog.current_setting(${literal(name)}, true)`);
+  const rows = await read({ schema: "api", name: "none" }, sql`select ${join(values)}`);
+  deepStrictEqual(rows, [["local", identity.claims, identity.role]]);
+  await database.close();
+  await remove();
 });
 
 const node = "insert into pg_dist_node (nodename, groupid) values ('coordinator', 0)";

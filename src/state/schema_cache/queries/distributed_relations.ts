@@ -3,16 +3,20 @@
 /** Condition on a row `o` of `pg_dist_partition`: the table is on workers. The others are local tables. */
 export const isOnWorkers = `(o.partmethod <> 'n' or o.colocationid <> 0 or o.repmodel = 't')`;
 
-/** The coordinator has reference tables, too, if it is a node. A view is where its tables are. */
-const workerRelations = `with recursive workers (oid) as (
-  select o.logicalrelid::pg_catalog.oid from pg_catalog.pg_dist_partition o
-  where ${isOnWorkers}
-    and (o.repmodel <> 't' or not exists (select from pg_catalog.pg_dist_node n where n.groupid = 0))
+/** Returns the beginning of a query of `workers`: the tables of a condition on `o`, and views of them. */
+export const workersOf = (condition: string): string =>
+  `with recursive workers (oid) as (
+  select o.logicalrelid::pg_catalog.oid from pg_catalog.pg_dist_partition o where ${condition}
   union
   select r.ev_class from workers w
     join pg_catalog.pg_depend d on d.refclassid = 1259 and d.refobjid = w.oid and d.classid = 2618
     join pg_catalog.pg_rewrite r on r.oid = d.objid
-)
+)`;
+
+/** The coordinator has reference tables, too, if it is a node. A view is where its tables are. */
+const beyondCoordinator = `${isOnWorkers}
+    and (o.repmodel <> 't' or not exists (select from pg_catalog.pg_dist_node n where n.groupid = 0))`;
+const workerRelations = `${workersOf(beyondCoordinator)}
 select pg_catalog.string_agg(oid::pg_catalog.text, ' ') as oids from workers`;
 
 /** Expression of a text for {@linkcode readWorkerRelations}. The query is a text, since its tables may not exist. */

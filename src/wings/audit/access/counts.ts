@@ -45,7 +45,9 @@ export async function callerReader(input: CountInput): Promise<ReadAsCaller> {
   const { byRole, loginSetsTimeout } = readRoles(
     (await database.transaction(query)).rows.at(-1)![0]![0]!,
   );
-  const owner = { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
+  const defaults = byRole.get(identity.role);
+  // The commands for Citus do no harm elsewhere.
+  const owner = { identity, defaults, loginSetsTimeout, usesSetCommands: true };
   const limited = { ...config, maxStatementTimeoutMs: 1000 };
   return async ({ schema, name }, text) => {
     const request = { cookies: {}, headers: {}, method: "GET", path: `/${name}`, schema };

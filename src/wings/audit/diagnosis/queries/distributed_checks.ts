@@ -1,18 +1,33 @@
 /** Checks of a database whose tables Citus distributes over servers. @module */
+import {
+  isOnWorkers,
+  workersOf,
+} from "../../../../state/schema_cache/queries/distributed_relations.ts";
 import { functionName, functionPath, inputs } from "./inputs.ts";
 import { ownersViews } from "./relation_checks.ts";
 
-/** The exposed relations that workers have. Its table exists with Citus alone. */
-const distributed = `(select c.oid, c.relname, c.name
-    from relations c join pg_catalog.pg_dist_partition p on p.logicalrelid = c.oid)`;
+/** The tables that workers have, and views of them, in all schemas. Their catalogue exists with Citus alone. */
+const distributed = `(${workersOf(isOnWorkers)}
+    select c.oid, c.relname, format('%I.%I', n.nspname, c.relname) as name
+    from workers join pg_class c using (oid) join pg_namespace n on n.oid = c.relnamespace)`;
 
-/** Whether the text or the parsed body of the function `p` names the relation `d`. */
-const isNamed = `(p.prosrc ~ ('(^|[^A-Za-z0-9_])'
+/** The functions of all schemas whose text or parsed body names such a relation. */
+const functions = `pg_proc p
+    join (select oid, nspname, quote_ident(nspname) as name from pg_namespace
+      where nspname !~ '^(pg_|information_schema$)') s on s.oid = p.pronamespace
+    join ${distributed} d on p.prosrc ~ ('(^|[^A-Za-z0-9_])'
         || regexp_replace(d.relname, '([^A-Za-z0-9_])', '\\\\\\1', 'g') || '($|[^A-Za-z0-9_])')
       or exists (
         select from pg_depend u where u.classid = 'pg_proc'::regclass and u.objid = p.oid
           and u.refclassid = 'pg_class'::regclass and u.refobjid = d.oid
-      ))`;
+      )`;
+
+/** The roles that Citus connects to workers as, with what they use: in such a function, it is the owner. */
+const users = `(select p.role_oid as oid, d.name
+    from privileges p join ${distributed} d on d.oid = p.oid
+    where p.reads or p.inserts or p.updates or p.deletes
+    union
+    select p.proowner, ${functionName} from ${functions} where p.prosecdef)`;
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const distributedChecks: readonly string[] = [
@@ -21,34 +36,16 @@ export const distributedChecks: readonly string[] = [
   where current_setting('citus.propagate_set_commands', true) is null
     and exists (select from pg_policy y where y.polrelid = d.oid)`,
 
-  `select 'citus-login', p.anonymous, p.role, '{}', array_agg(d.name order by d.name),
-    array[format('alter role %s login;', p.role)]
-  from privileges p
-    join ${distributed} d on d.oid = p.oid
-    join pg_roles r on r.oid = p.role_oid and not r.rolcanlogin
-  where p.reads or p.inserts or p.updates or p.deletes
-  group by p.role, p.anonymous`,
-
-  // Citus connects as the current user, which is the owner in such a function.
-  `select 'citus-login', false, quote_ident(r.rolname), '{}', array_agg(distinct ${functionName}),
-    array[format('alter role %I login;', r.rolname)]
-  from pg_proc p
-    join schemas s on s.oid = p.pronamespace
-    join pg_roles r on r.oid = p.proowner and not r.rolcanlogin
-    join (
-      select c.oid, c.relname from pg_class c
-        join pg_catalog.pg_dist_partition o on o.logicalrelid = c.oid
-    ) d on ${isNamed}
-  where p.prosecdef and r.oid not in (select role_oid from privileges)
+  `select 'citus-login', r.rolname is not distinct from $3::text, quote_ident(r.rolname), '{}',
+    array_agg(u.name order by u.name), array[format('alter role %I login;', r.rolname)]
+  from ${users} u join pg_roles r on r.oid = u.oid and not r.rolcanlogin
   group by r.rolname`,
 
   // The conditions of \`inline_set_returning_function()\`. A setting of the function keeps it whole.
   `select 'citus-inlined', false, ${functionName}, '{}', array_agg(distinct d.name),
     array[format('alter function %s set search_path = %s;', ${functionName}, ${functionPath})]
-  from pg_proc p
-    join schemas s on s.oid = p.pronamespace
+  from ${functions}
     join pg_language l on l.oid = p.prolang and l.lanname = 'sql'
-    join ${distributed} d on ${isNamed}
   where p.proretset and p.prokind = 'f' and p.provolatile <> 'v' and not p.proisstrict
     and not p.prosecdef and p.proconfig is null
   group by p.oid, s.name, s.nspname, p.proname`,
@@ -57,16 +54,14 @@ export const distributedChecks: readonly string[] = [
 ];
 
 /**
- * Connects to each worker as each role that may use a distributed table. Returns the findings as JSON. The names
- * of the roles are an array, which is complete before the first of them is taken.
+ * Connects to each worker as each role that uses a distributed table and that the login role may take. Returns the
+ * findings as JSON. The names of the roles are an array, which is complete before the first of them is taken.
  */
 export const workersQuery = `with recursive ${inputs},
 asked (names) as materialized (
   select coalesce(array_agg(distinct r.rolname), '{}')
-  from privileges p
-    join ${distributed} d on d.oid = p.oid
-    join pg_roles r on r.oid = p.role_oid and r.rolcanlogin
-  where p.reads or p.inserts or p.updates or p.deletes
+  from ${users} u join pg_roles r on r.oid = u.oid and r.rolcanlogin
+    join login l on pg_has_role(l.oid, r.oid, l.set_option)
 ),
 refused (role, nodes) as (
   select role, array_agg(concat(n.nodename, ':', n.nodeport) order by n.nodename, n.nodeport)
