@@ -4,7 +4,7 @@ import type { Config } from "../../state/config/options.ts";
 import { isResponseCoding } from "../../base/http/accept_encoding.ts";
 import { actualHeaders } from "../../base/http/cors.ts";
 import { isCrossOrigin } from "../../base/http/foreign_site.ts";
-import { standardVary, withVary } from "../../base/http/vary.ts";
+import { standardVary, varyBy } from "../../base/http/vary.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { compressReply } from "../response/compress.ts";
 import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
@@ -25,7 +25,7 @@ export function replySteps(
   const isForAny = dialect.sharedCaches === "any";
   return [
     ...isForAny ? [varyErrors] : [],
-    ...config.dbSchemas.length > 1 ? [varyByProfile] : [],
+    ...config.dbSchemas.length > 1 ? [varyByProfile()] : [],
     ...config.serverPathPrefix !== null ? [addPrefix(config.serverPathPrefix)] : [],
     ...config.serverTimingEnabled ? [addTiming] : [],
     ...rateLimits !== null ? [addLimits] : [],
@@ -46,10 +46,7 @@ export function headerSteps(context: StepContext): readonly ReplyStep[] {
     ...idName === null ? [] : [replaceRequestId(idName)],
     ...traceName === null ? [] : [returnTrace(traceName, dialect.missingTrace)],
     addConfigured(configuredHeaders(`${dialect.productToken}/${version}`, config)),
-    ...varied.length === 0 ? [] : [(reply: Reply) => ({
-      ...reply,
-      headers: withVary(reply.headers, varied),
-    })],
+    ...varied.length === 0 ? [] : [addVary(varied)],
   ];
 }
 
@@ -112,10 +109,15 @@ function varyErrors(reply: Reply, { failure }: Exchange): Reply {
   return withHeaders(reply, [standardVary]);
 }
 
+function addVary(fields: readonly string[]): ReplyStep {
+  const varied = varyBy(fields);
+  return (reply) => ({ ...reply, headers: varied(reply.headers) });
+}
+
 /** An error that has no `Vary` in PostgREST has none here either. */
-function varyByProfile(reply: Reply): Reply {
-  if (!hasHeader("Vary", reply.headers)) return reply;
-  return { ...reply, headers: withVary(reply.headers, ["Accept-Profile"]) };
+function varyByProfile(): ReplyStep {
+  const step = addVary(["Accept-Profile"]);
+  return (reply, exchange) => hasHeader("Vary", reply.headers) ? step(reply, exchange) : reply;
 }
 
 /**
@@ -123,8 +125,8 @@ function varyByProfile(reply: Reply): Reply {
  * only, and not all caches follow it.
  */
 function keepPrivate(reply: Reply, exchange: Exchange): Reply {
-  const { request, credential: { source }, context: { dialect } } = exchange;
-  const isStandard = source === "bearer" && request.headers.has("authorization");
+  const { pieces: { headers }, credential: { source }, context: { dialect } } = exchange;
+  const isStandard = source === "bearer" && headers["authorization"] !== undefined;
   if (source === "none" || isStandard && dialect.sharedCaches !== "any") return reply;
   if (hasHeader("Cache-Control", reply.headers)) return reply;
   return withHeaders(reply, [["Cache-Control", "private"]]);

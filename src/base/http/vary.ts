@@ -6,20 +6,24 @@ export const standardVary = ["Vary", "Accept, Prefer, Range"] as const;
 
 /** Returns headers whose `Vary` names fields of the request. */
 export function withVary(headers: HeaderList, fields: readonly string[]): HeaderList {
-  const varied: (readonly [name: string, value: string])[] = [];
-  let hasVary = false;
-  for (const [name, value] of headers) {
-    if (name.toLowerCase() !== "vary") {
-      varied.push([name, value]);
-      continue;
-    }
-    hasVary = true;
-    const names = value.split(",").map((listed) => listed.trim().toLowerCase());
-    const added = names.includes("*")
-      ? []
-      : fields.filter((field) => !names.includes(field.toLowerCase()));
-    varied.push([name, [value, ...added].join(", ")]);
-  }
-  if (!hasVary) varied.push(["Vary", fields.join(", ")]);
-  return varied;
+  return varyBy(fields)(headers);
+}
+
+/** Returns a function that does the same for many responses, most of which have the same `Vary`. */
+export function varyBy(fields: readonly string[]): (headers: HeaderList) => HeaderList {
+  const added = ["Vary", fields.join(", ")] as const;
+  let [last, lastExtended] = ["", added[1]];
+  return (headers) => {
+    const index = headers.findIndex(([name]) => name.length === 4 && name.toLowerCase() === "vary");
+    if (index < 0) return [...headers, added];
+    const [name, value] = headers[index]!;
+    if (value !== last) [last, lastExtended] = [value, extended(value, fields)];
+    return headers.with(index, [name, lastExtended]);
+  };
+}
+
+function extended(value: string, fields: readonly string[]): string {
+  const names = value.split(",").map((listed) => listed.trim().toLowerCase());
+  if (names.includes("*")) return value;
+  return [value, ...fields.filter((field) => !names.includes(field.toLowerCase()))].join(", ");
 }
