@@ -7,10 +7,8 @@ import type { DataPlan } from "./transaction/data_plan.ts";
 export interface OperationParameter {
   readonly name: string;
   readonly schema: Schema;
-  /** Whether it is in a list or a group, where some characters need quotes. */
-  readonly isQuoted: boolean;
-  /** The column that is compared; null for other values. */
-  readonly column: string | null;
+  /** Whether it is in a list or a group, where some characters need quotes. Default: it is not. */
+  readonly isQuoted?: boolean;
   /** Value of a parameter that may be left out. Default: it is required. */
   readonly fallback?: number;
 }

@@ -2,57 +2,105 @@
  * @module */
 import type { Payload } from "../../api/request/body/body_decoder.ts";
 import { textOf } from "../../api/request/body/utf8.ts";
+import type { ColumnItem } from "../../api/request/url/query_types.ts";
 import { errors } from "../../base/errors/catalogue.ts";
-import { isJsonObject } from "../../base/lib/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../base/lib/json_object.ts";
+import { isRawJson, parseJson } from "../../base/lib/json_text.ts";
 
 export type BodyPattern =
-  /** An object, or a list of objects. */
-  | {
-    readonly kind: "members";
-    readonly isList: boolean;
-    readonly members: readonly BodyMember[];
-  }
+  | MembersPattern
   /** One value: the single unnamed parameter of a function. */
   | { readonly kind: "value" }
   /** A patch document: the JSON of its operations, without their values. */
   | { readonly kind: "patch"; readonly steps: string };
+
+/** An object, or a list of objects. */
+export interface MembersPattern {
+  readonly kind: "members";
+  readonly isList: boolean;
+  readonly members: readonly BodyMember[];
+}
 
 export interface BodyMember {
   readonly name: string;
   readonly isOptional: boolean;
   /** JSON text of the only value; null for any value. */
   readonly literal: string | null;
-  /** Members of the object, or of the objects of the list; null for any value. */
-  readonly inner: { readonly isList: boolean; readonly members: readonly BodyMember[] } | null;
+  /** The object, or the objects of the list; null for any value. */
+  readonly inner: MembersPattern | null;
 }
 
 /** Whether a pattern describes more than the names of the outermost members. */
-export function needsText(pattern: BodyPattern): boolean {
-  return pattern.kind === "members" &&
+export function needsText(pattern: BodyPattern | null): boolean {
+  return pattern?.kind === "members" &&
     pattern.members.some(({ literal, inner }) => literal !== null || inner !== null);
 }
 
-/** Returns the text of a pattern in the file. */
-export function bodyText(pattern: BodyPattern): string {
-  switch (pattern.kind) {
-    case "members":
-      return (pattern.isList ? "[]" : "") + membersText(pattern.members);
-    case "value":
-      return "*";
+/** Returns the pattern of a body. Items of `columns` decide which values have members of their own. */
+export function patternOf(payload: Payload, items: readonly ColumnItem[]): BodyPattern | null {
+  switch (payload.kind) {
+    case "raw":
+      return { kind: "value" };
     case "patch":
-      return pattern.steps;
+      return { kind: "patch", steps: JSON.stringify(payload.document.operations) };
+    case "form":
+    case "json": {
+      if (isValue(payload)) return { kind: "value" };
+      const pattern = membersPattern(rowsOf(payload, items.length > 0) ?? [], {
+        isList: isList(payload),
+        items,
+      });
+      return pattern.members.length === 0 && !pattern.isList ? null : pattern;
+    }
     default:
-      return pattern satisfies never;
+      return payload satisfies never;
   }
 }
 
-function membersText(members: readonly BodyMember[]): string {
-  const texts = members.map(({ name, isOptional, literal, inner }) => {
-    const plain = /^[^\s,{}[\]?=:"#]+$/.test(name) ? name : JSON.stringify(name);
-    const nested = inner === null ? "" : `${inner.isList ? "[]" : ""}${membersText(inner.members)}`;
-    return `${plain}${nested}${isOptional ? "?" : ""}${literal === null ? "" : `=${literal}`}`;
+function membersPattern(
+  rows: readonly unknown[],
+  { isList, items }: { readonly isList: boolean; readonly items: readonly ColumnItem[] },
+): MembersPattern {
+  const objects = rows.filter(isJsonObject);
+  const names = new Set(objects.flatMap((row) => Object.keys(row)));
+  const members = Array.from(names, (name): BodyMember => {
+    const present = objects.filter((row) => Object.hasOwn(row, name)).map((row) => row[name]);
+    const item = items.find((each) =>
+      each.kind === "nested" && (each.alias ?? each.target) === name
+    );
+    const inner = item?.kind === "nested" && present.every((value) => Object(value) === value)
+      ? membersPattern(present.flat(), { isList: Array.isArray(present[0]), items: item.items })
+      : null;
+    return { name, isOptional: present.length < objects.length, literal: null, inner };
   });
-  return `{${texts.join(", ")}}`;
+  return { kind: "members", isList, members };
+}
+
+type MembersPayload = Extract<Payload, { kind: "form" | "json" }>;
+
+function isValue(payload: MembersPayload): boolean {
+  return payload.kind === "json" && payload.value !== undefined;
+}
+
+function isList(payload: MembersPayload): boolean {
+  return payload.kind === "json" && payload.shape === "array";
+}
+
+/** Returns the rows of a body; one with the names of all where these are enough; null for a body that was not kept.
+ * Throws `102` for a body that is not JSON. */
+function rowsOf(payload: MembersPayload, isTextNeeded: boolean): readonly unknown[] | null {
+  if (payload.kind === "form") return [Object.fromEntries(payload.fields)];
+  const { keys, keysVary, text, pieces } = payload;
+  if (keys !== null && !isTextNeeded && !isValue(payload) && keysVary !== true) {
+    return [Object.fromEntries(keys.map((key) => [key, null]))];
+  }
+  if (pieces !== undefined) return null;
+  if (text.length === 0) return [];
+  try {
+    return [parseJson(textOf(text) ?? "")].flat();
+  } catch {
+    throw errors.invalidJson("The text is not JSON");
+  }
 }
 
 /** Returns the first difference between a body and its pattern, or null. */
@@ -60,122 +108,68 @@ export function bodyDifference(pattern: BodyPattern | null, payload: Payload): s
   switch (payload.kind) {
     case "raw":
       return pattern?.kind === "value" ? null : "the body is one value";
-    case "patch":
-      return pattern?.kind === "patch" && pattern.steps === patchSteps(payload)
-        ? null
-        : "the patch document has other operations";
+    case "patch": {
+      const steps = JSON.stringify(payload.document.operations);
+      const isSame = pattern?.kind === "patch" && pattern.steps === steps;
+      return isSame ? null : "the patch document has other operations";
+    }
     case "form":
-      return membersDifference(pattern, [formRow(payload.fields)]);
     case "json":
-      if (pattern?.kind === "value") return null;
-      if ((payload.shape === "array") !== (pattern?.kind === "members" && pattern.isList)) {
-        return payload.shape === "array" ? "the body is a list" : "the body is no list";
-      }
-      return jsonDifference(pattern, payload);
+      return pattern?.kind === "value" && payload.kind === "json"
+        ? null
+        : membersDifference(pattern, payload);
     default:
       return payload satisfies never;
   }
 }
 
-/** Returns the structure of a patch document. */
-export function patchSteps({ document }: Extract<Payload, { kind: "patch" }>): string {
-  return JSON.stringify(document.operations);
-}
-
-/** Of fields with one name, the last one applies. */
-function formRow(fields: readonly (readonly [string, string])[]): Record<string, unknown> {
-  return Object.fromEntries(fields);
-}
-
-type JsonBody = Extract<Payload, { kind: "json" }>;
-
-function jsonDifference(pattern: BodyPattern | null, payload: JsonBody): string | null {
-  const { keys, moreKeys, keysVary, pieces, value } = payload;
-  if (moreKeys > 0) return "the body has too many members";
-  const isFlat = pattern === null || !needsText(pattern);
-  if (keys !== null && isFlat && value === undefined && keysVary !== true) {
-    return membersDifference(pattern, [Object.fromEntries(keys.map((key) => [key, null]))]);
+function membersDifference(pattern: BodyPattern | null, payload: MembersPayload): string | null {
+  const expected = pattern?.kind === "members" ? pattern : noMembers;
+  if (isList(payload) !== expected.isList) {
+    return `the body is ${expected.isList ? "no" : "a"} list`;
   }
-  // Only a body that no pattern needs arrives in pieces.
-  if (pieces !== undefined) return "the body is too long to compare";
-  const hasNumber = pattern?.kind === "members" && pattern.members.some(isNumber);
-  return membersDifference(pattern, rowsOf(payload, hasNumber ? "digits" : "rounded"));
+  if (payload.kind === "json" && payload.moreKeys > 0) return "the body has too many members";
+  const rows = rowsOf(payload, needsText(pattern));
+  if (rows === null) return "the body is too long to compare";
+  return firstDifference(rows.length === 0 ? [{}] : rows, expected.members, "");
 }
 
-/** How numbers are read: as objects with their digits, which takes long, or as JSON.parse does. */
-type NumberForm = "digits" | "rounded";
+const noMembers: MembersPattern = { kind: "members", isList: false, members: [] };
 
-/** Returns the rows of a body. Throws `102` for a body that is not JSON. */
-export function rowsOf({ text }: JsonBody, numbers: NumberForm): readonly unknown[] {
-  if (text.length === 0) return [];
-  const json = textOf(text);
-  const parsed = json === null ? undefined : parsedJson(json, numbers);
-  if (parsed === undefined) throw errors.invalidJson("The text is not JSON");
-  return Array.isArray(parsed) ? parsed : [parsed];
-}
-
-/** Whether a value, or one inside of it, must be a number. */
-function isNumber({ literal, inner }: BodyMember): boolean {
-  return literal !== null && /^[-\d]/.test(literal) || inner?.members.some(isNumber) === true;
-}
-
-/** A number as it was sent. */
-class Digits {
-  constructor(readonly text: string) {}
-
-  toJSON(): unknown {
-    return { digits: this.text };
-  }
-}
-
-function parsedJson(json: string, numbers: NumberForm): unknown {
-  const revive = (_: string, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === "number" ? new Digits(context?.source ?? "") : value;
-  try {
-    if (numbers === "rounded") return JSON.parse(json);
-    return JSON.parse(json, revive as (key: string, value: unknown) => unknown);
-  } catch {
-    return undefined;
-  }
-}
-
-function membersDifference(pattern: BodyPattern | null, rows: readonly unknown[]): string | null {
-  const members = pattern?.kind === "members" ? pattern.members : [];
-  for (const row of rows.length === 0 ? [{}] : rows) {
-    const found = rowDifference(members, row, "");
+function firstDifference(
+  rows: readonly unknown[],
+  members: readonly BodyMember[],
+  path: string,
+): string | null {
+  for (const row of rows) {
+    if (!isJsonObject(row) || isRawJson(row)) return `${path || "the body"} is not an object`;
+    const found = rowDifference(row, members, path);
     if (found !== null) return found;
   }
   return null;
 }
 
 function rowDifference(
+  row: JsonObject,
   members: readonly BodyMember[],
-  row: unknown,
   path: string,
 ): string | null {
-  if (!isJsonObject(row) || row instanceof Digits) return `${path || "the body"} is not an object`;
-  const known = new Map(members.map((member) => [member.name, member]));
-  const unknown = Object.keys(row).find((name) => !known.has(name));
+  const unknown = Object.keys(row).find((name) => !members.some((member) => member.name === name));
   if (unknown !== undefined) return `the member ${path}${unknown} is not one of the operation`;
   for (const { name, isOptional, literal, inner } of members) {
     const place = path + name;
-    if (!Object.hasOwn(row, name)) {
-      if (isOptional) continue;
-      return `the member ${place} is missing`;
-    }
+    const isPresent = Object.hasOwn(row, name);
+    if (!isPresent && !isOptional) return `the member ${place} is missing`;
     const value = row[name];
-    if (literal !== null && literalOf(value) !== literal) return `${place} is not ${literal}`;
-    if (inner === null || value === null) continue;
-    const isList = Array.isArray(value);
-    if (isList !== inner.isList) return `${place} is ${isList ? "a" : "no"} list`;
-    for (const each of isList ? value : [value]) {
-      const found = rowDifference(inner.members, each, `${place}.`);
-      if (found !== null) return found;
+    if (isPresent && literal !== null && JSON.stringify(value) !== literal) {
+      return `${place} is not ${literal}`;
     }
+    if (inner === null || value === undefined || value === null) continue;
+    if (Array.isArray(value) !== inner.isList) {
+      return `${place} is ${inner.isList ? "no" : "a"} list`;
+    }
+    const found = firstDifference([value].flat(), inner.members, `${place}.`);
+    if (found !== null) return found;
   }
   return null;
-}
-
-function literalOf(value: unknown): string {
-  return value instanceof Digits ? value.text : JSON.stringify(value);
 }

@@ -9,10 +9,13 @@ import {
 import { plan, readOf } from "../../api/plan/plan.ts";
 import type { ReadItem, ReadNode } from "../../api/plan/read/read_node.ts";
 import { printedType } from "../../api/plan/values/type_names.ts";
-import type { Payload } from "../../api/request/body/body_decoder.ts";
-import { parseHead } from "../../api/request/parse_request.ts";
-import { operatorWords } from "../../api/request/url/operators.ts";
-import { isFilter } from "../../api/request/url/query_params.ts";
+import { noBytes, type Payload } from "../../api/request/body/body_decoder.ts";
+import type { PayloadFormat } from "../../api/request/body/payload.ts";
+import {
+  type OperandPlace,
+  operandPlaces,
+  withOperands,
+} from "../../api/request/url/operand_places.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
 import {
   columnSchema,
@@ -22,161 +25,161 @@ import {
   typeSchema,
 } from "../../api/response/openapi/v3_schemas.ts";
 import { type DataPlan, relationOf } from "../../api/transaction/data_plan.ts";
-import type { Config } from "../../state/config/options.ts";
-import type { Relation, SchemaCache } from "../../state/schema_cache/schema_cache.ts";
-import type { BodyMember, BodyPattern } from "./body_pattern.ts";
-import { encoded, maskedConditions } from "./mask.ts";
-import { rawRequestOf } from "./matcher.ts";
+import { freeName } from "../../base/lib/free_name.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import type { Column, Relation, SchemaCache } from "../../state/schema_cache/schema_cache.ts";
+import type { BodyPattern, MembersPattern } from "./body_pattern.ts";
 import type { OperationLine } from "./operation_file.ts";
+import { parseLine, rowsPart } from "./operation_index.ts";
+import { encoded } from "./sent_operation.ts";
 
-interface DescriptionContext {
-  readonly cache: SchemaCache;
-  readonly config: Config;
-  /** Puts values into the plan. Default: the plan has no values. */
-  readonly sampleOf: SampleOf | undefined;
-}
-
-/** Describes an operation. Throws the errors of its plan. */
+/**
+ * Describes an operation. Its plan has the values that `sampleOf` returns, or none without it. Throws the
+ * errors of the plan.
+ */
 export function describeOperation(
   operation: OperationLine,
-  context: DescriptionContext,
+  snapshot: Snapshot,
+  sampleOf: SampleOf | undefined,
 ): DescribedOperation {
-  const { cache, sampleOf } = context;
-  const masked = planOf(operation, rawRequestOf(operation).query, context);
-  const { template, parameters } = parametersOf(operation, masked);
-  const samples = parameters.map((each) => [each.name, sample(each, relationIn(masked), sampleOf)]);
-  const planned = sampleOf === undefined ? masked : planOf(
-    operation,
-    fillTemplate({ template, parameters }, Object.fromEntries(samples)),
-    context,
-  );
-  const { name, roles, method, path, headers, line } = operation;
+  const masked = planOf(operation, snapshot);
+  const list = new ParameterList(masked, sampleOf);
+  const template = templateOf(operation, list);
+  const { parameters, samples } = list;
+  const query = fillTemplate({ template, parameters }, samples);
+  const { name, roles, method, path, headers, line, body } = operation;
   return {
-    ...{ name, roles, method, path, headers, line, template, parameters, plan: planned },
-    body: operation.body === null ? null : bodySchema(operation.body, planned),
-    result: resultSchema(planned, cache),
+    ...{ name, roles, method, path, headers, line, template, parameters },
+    plan: sampleOf === undefined ? masked : planOf({ ...operation, query }, snapshot),
+    body: body === null ? null : bodySchema(body, masked),
+    result: resultSchema(masked, snapshot.cache!),
   };
 }
 
-function planOf(
-  operation: OperationLine,
-  filled: string,
-  { cache, config }: DescriptionContext,
-): DataPlan {
+function planOf(operation: OperationLine, { cache, config }: Snapshot): DataPlan {
   // A cursor is known only after a page was read.
-  const query = filled.replaceAll(/(?:^|&)(?:after|before)=[^&]*/g, "");
-  const { request, reader } = parseHead({ ...rawRequestOf(operation), query }, config);
+  const query = operation.query.replaceAll(/(?:^|&)(?:after|before)=[^&]*/g, "");
+  const { request, reader } = parseLine({ ...operation, query }, config);
   const payload = reader === null ? null : examplePayload(operation.body, reader.format);
-  const planned = plan({ ...request, payload }, cache, config);
+  const planned = plan({ ...request, payload }, cache!, config);
   if (planned.kind === "root" || planned.kind === "options") throw errors.invalidPath();
   return planned;
 }
 
-/** Returns a value of a parameter: the highest limit, a value of the column, or one of its type. */
-function sample(
-  { schema, column }: OperationParameter,
-  relation: Relation | null,
-  sampleOf: SampleOf | undefined,
-): unknown {
-  const found = relation === null || column === null ? null : sampleOf?.(relation, column) ?? null;
-  const { type, maximum, enum: labels, format, items } = schema;
-  if (found !== null) return items === undefined ? found : [found];
-  if (Array.isArray(labels)) return labels[0];
-  if (type === "array") {
-    return [
-      sample({ schema: items as Schema, column: null, name: "", isQuoted: false }, null, undefined),
-    ];
+/** Returns a body with the plan of the pattern. */
+function examplePayload(body: BodyPattern | null, format: PayloadFormat): Payload {
+  const pattern = body?.kind === "members" ? body : null;
+  const keys = (pattern?.members ?? []).map(({ name }) => name).sort();
+  const moreKeys = 0;
+  if (format === "form") {
+    return { kind: "form", fields: keys.map((key) => [key, ""]), keys, moreKeys };
   }
-  if (type === "boolean") return true;
-  if (type === "integer" || type === "number") return maximum ?? 1;
-  return typeof format === "string" ? samplesByFormat.get(format) ?? "x" : "x";
+  if (format === "raw") return { kind: "raw", type: "text", bytes: noBytes };
+  const example = pattern === null ? {} : exampleOf(pattern);
+  const text = new TextEncoder().encode(JSON.stringify(example));
+  if (body?.kind === "patch") {
+    return { kind: "patch", document: { operations: JSON.parse(body.steps) }, text };
+  }
+  const shape = pattern?.isList ? "array" : "object";
+  return { kind: "json", text, shape, keys, moreKeys, source: format === "csv" ? "csv" : "json" };
 }
 
-const samplesByFormat: ReadonlyMap<string, string> = new Map([
+function exampleOf({ isList, members }: MembersPattern): unknown {
+  const row = Object.fromEntries(members.map(({ name, literal, inner }) => [
+    name,
+    inner === null ? JSON.parse(literal ?? "null") : exampleOf(inner),
+  ]));
+  return isList ? [row] : row;
+}
+
+/** The values of an operation that clients choose. */
+class ParameterList {
+  readonly parameters: OperationParameter[] = [];
+  /** A value of each parameter, by its name. */
+  readonly samples: Record<string, unknown> = {};
+  readonly planned: DataPlan;
+  readonly #sampleOf: SampleOf | undefined;
+
+  constructor(planned: DataPlan, sampleOf: SampleOf | undefined) {
+    this.planned = planned;
+    this.#sampleOf = sampleOf;
+  }
+
+  /** Adds a parameter of a column, or of none. Returns its place in a template. */
+  add(label: string, parameter: Omit<OperationParameter, "name">, column?: Column): string {
+    const base = label.replaceAll(/\W+/g, "_").replace(/^_+/, "") || "value";
+    const name = freeName(base, this.parameters.map((each) => each.name));
+    this.parameters.push({ name, ...parameter });
+    const relation = relationIn(this.planned);
+    const found = relation && column && this.#sampleOf?.(relation, column.name);
+    this.samples[name] = found ?? sampleOfType(parameter.schema);
+    return `{${name}}`;
+  }
+}
+
+/** Returns the query string with `{name}` in place of values, and adds the parameters of these names. */
+function templateOf({ query }: OperationLine, list: ParameterList): string {
+  const params = splitQuery(query).map(({ name, value }) =>
+    `${encoded(name)}=${encoded(valueTemplate(name, value ?? "", list))}`
+  );
+  return params.join("&");
+}
+
+function valueTemplate(name: string, value: string, list: ParameterList): string {
+  if (rowsPart(name) !== null && value.startsWith("..")) {
+    const schema = { type: "integer", minimum: 0, maximum: Number(value.slice(2)) };
+    return list.add(name, { schema, ...name.endsWith("offset") && { fallback: 0 } });
+  }
+  if (value === "*") return list.add(name, { schema: argumentSchema(name, list.planned) });
+  return withOperands(value, operandPlaces(value) ?? [], (place) => {
+    const text = value.slice(...place.span);
+    const [any, maxItems] = /^\*(?:\.\.(\d+))?$/.exec(text) ?? [];
+    return any === undefined ? text : operandTemplate(name, place, { list, maxItems });
+  });
+}
+
+function operandTemplate(
+  name: string,
+  { condition: { field, operand, operation } }: OperandPlace,
+  { list, maxItems }: { readonly list: ParameterList; readonly maxItems: string | undefined },
+): string {
+  const label = field?.name ?? name;
+  const isColumn = operand === undefined && (field === null || field.path.length === 0);
+  const column = isColumn ? columnOf(relationIn(list.planned), label) : undefined;
+  const isValue = operation.kind === "in" || operation.kind === "isdistinct" ||
+    operation.kind === "compare" && operation.quantifier === null &&
+      /^(?:n?eq|[gl]te?)$/.test(operation.operator);
+  const items = isValue && column !== undefined
+    ? columnSchema({ ...column, nullable: false })
+    : { type: "string" };
+  const isList = operation.kind === "in";
+  const isQuoted = isList || field !== null;
+  const limit = maxItems === undefined ? {} : { maxItems: Number(maxItems) };
+  const schema = isList ? { type: "array", items, ...limit } : items;
+  return list.add(label, { schema, isQuoted }, column);
+}
+
+/** Returns a value of a type: the highest limit, or a text that the type reads. */
+function sampleOfType({ type, maximum, enum: labels, format, items }: Schema): unknown {
+  if (Array.isArray(labels)) return labels[0];
+  switch (type) {
+    case "array":
+      return [sampleOfType(items as Schema)];
+    case "boolean":
+      return true;
+    case "integer":
+    case "number":
+      return maximum ?? 1;
+    default:
+      return samplesByFormat.get(format) ?? "x";
+  }
+}
+
+const samplesByFormat: ReadonlyMap<unknown, string> = new Map([
   ["date", "2000-01-01"],
   ["date-time", "2000-01-01T00:00:00Z"],
   ["uuid", "00000000-0000-4000-8000-000000000000"],
 ]);
-
-/** Returns a body with the plan of the pattern. */
-function examplePayload(body: BodyPattern | null, format: string): Payload {
-  const members = body?.kind === "members" ? body.members : [];
-  const keys = members.map(({ name }) => name).sort();
-  if (format === "form") {
-    return { kind: "form", fields: keys.map((key) => [key, ""]), keys, moreKeys: 0 };
-  }
-  if (format === "raw") return { kind: "raw", type: "text", bytes: new Uint8Array() };
-  const shape = body?.kind === "members" && body.isList ? "array" : "object";
-  const example = exampleObject(members);
-  const json = JSON.stringify(shape === "array" ? [example] : example);
-  const text = new TextEncoder().encode(json);
-  if (body?.kind === "patch") {
-    return { kind: "patch", document: { operations: JSON.parse(body.steps) }, text };
-  }
-  const source = format === "csv" ? "csv" : "json";
-  return { kind: "json", text, shape, keys, moreKeys: 0, source };
-}
-
-function exampleObject(members: readonly BodyMember[]): unknown {
-  return Object.fromEntries(members.map(({ name, literal, inner }) => {
-    const value = inner === null ? JSON.parse(literal ?? "null") : exampleObject(inner.members);
-    return [name, inner?.isList ? [value] : value];
-  }));
-}
-
-/** Returns the query string with `{name}` in place of values, and the parameters of these names. */
-function parametersOf({ query }: OperationLine, planned: DataPlan) {
-  const parameters: OperationParameter[] = [];
-  const add = (name: string, schema: Schema, others: Partial<OperationParameter> = {}) => {
-    const base = name.replaceAll(/\W+/g, "_").replace(/^_+/, "") || "value";
-    let free = base;
-    for (let number = 2; parameters.some((each) => each.name === free); number++) {
-      free = `${base}_${number}`;
-    }
-    parameters.push({ name: free, schema, isQuoted: false, column: null, ...others });
-    return `{${free}}`;
-  };
-  const template = splitQuery(query).map(({ name, value }) =>
-    `${encoded(name)}=${encoded(valueTemplate(name, value ?? "", { add, planned }))}`
-  );
-  return { template: template.join("&"), parameters };
-}
-
-interface TemplateContext {
-  readonly add: (name: string, schema: Schema, others?: Partial<OperationParameter>) => string;
-  readonly planned: DataPlan;
-}
-
-function valueTemplate(name: string, value: string, { add, planned }: TemplateContext): string {
-  const max = /^\.\.(\d+)$/.exec(value)?.[1];
-  if (max !== undefined) {
-    const isOffset = name.endsWith("offset");
-    return add(
-      name,
-      { type: "integer", minimum: 0, maximum: Number(max) },
-      isOffset ? { fallback: 0 } : {},
-    );
-  }
-  if (value === "*") return add(name, argumentSchema(name, planned));
-  const whole = isFilter(value);
-  const text = whole ? `${name}.${value}` : value;
-  if (!whole && maskedConditions(text, "[,)]|$") !== text) return value;
-  const filled = text.replaceAll(wildcard, (_, field, operator, list, maxItems) => {
-    const schema = operandSchema(field, operator, planned);
-    const items = { type: "array", items: schema, ...maxItems && { maxItems: Number(maxItems) } };
-    return list === undefined
-      ? `${field}${operator}${add(field, schema, { isQuoted: !whole, column: field })}`
-      : `${field}.in.(${add(field, items, { isQuoted: true, column: field })})`;
-  });
-  return whole ? filled.slice(name.length + 1) : filled;
-}
-
-/** A condition on a value: `price.gte.*`, or on a list: `id.in.(*..9)`. */
-const wildcard = new RegExp(
-  "([^.,()]+)(?:(\\.(?:not\\.)?(?:" + operatorWords.join("|") + ")(?:\\(\\w+\\))?\\.)\\*(?![^,)])" +
-    "|\\.in\\.(\\()\\*(?:\\.\\.(\\d+))?\\))",
-  "g",
-);
 
 function argumentSchema(name: string, planned: DataPlan): Schema {
   const parameters = planned.kind === "call" ? planned.call.routine.parameters : [];
@@ -184,46 +187,36 @@ function argumentSchema(name: string, planned: DataPlan): Schema {
   return found === undefined ? { type: "string" } : typeSchema(found.type);
 }
 
-function operandSchema(field: string, operator: string | undefined, planned: DataPlan): Schema {
-  const isPlain = operator === undefined ||
-    /^\.(?:not\.)?(?:n?eq|[gl]te?|isdistinct)\.$/.test(operator);
-  const column = isPlain ? columnOf(relationIn(planned), field.trim()) : undefined;
-  return column === undefined ? { type: "string" } : columnSchema({ ...column, nullable: false });
-}
-
 function relationIn(planned: DataPlan): Relation | null {
   return planned.kind === "call" ? planned.call.read.relation : relationOf(planned);
 }
 
-function columnOf(relation: Relation | null, name: string) {
+function columnOf(relation: Relation | null, name: string): Column | undefined {
   return relation?.columns.find((column) => column.name === name);
 }
 
 function bodySchema(body: BodyPattern, planned: DataPlan): Schema {
   if (body.kind !== "members") return {};
-  const arguments_ = planned.kind === "call" ? planned.call.routine.parameters : [];
-  const types = new Map(arguments_.map(({ name, type }) => [name, typeSchema(type)]));
-  const relation = planned.kind === "call" ? null : relationOf(planned);
-  const object = membersSchema(body.members, (name) => {
+  const parameters = planned.kind === "call" ? planned.call.routine.parameters : [];
+  const types = new Map(parameters.map(({ name, type }) => [name, typeSchema(type)]));
+  const relation = relationOf(planned);
+  return membersSchema(body, (name) => {
     const column = columnOf(relation, name);
     return types.get(name) ?? (column === undefined ? {} : columnSchema(column));
   });
-  return body.isList ? { type: "array", items: object } : object;
 }
 
 function membersSchema(
-  members: readonly BodyMember[],
+  { isList, members }: MembersPattern,
   schemaOf: (name: string) => Schema,
 ): Schema {
-  const entries = members.map(({ name, literal, inner }): [string, Schema] => {
-    if (literal !== null) return [name, { const: JSON.parse(literal) }];
-    if (inner === null) return [name, schemaOf(name)];
-    const object = membersSchema(inner.members, () => ({}));
-    return [name, inner.isList ? { type: "array", items: object } : object];
-  });
+  const properties = Object.fromEntries(members.map(({ name, literal, inner }) => {
+    if (inner !== null) return [name, membersSchema(inner, () => ({}))];
+    return [name, literal === null ? schemaOf(name) : { const: JSON.parse(literal) }];
+  }));
   const required = members.filter(({ isOptional }) => !isOptional).map(({ name }) => name);
-  const properties = Object.fromEntries(entries);
-  return { type: "object", properties, required, additionalProperties: false };
+  const object = { type: "object", properties, required, additionalProperties: false };
+  return isList ? { type: "array", items: object } : object;
 }
 
 /** Returns the schema of an answer; null for one without a body, and for other formats than JSON. */
@@ -249,30 +242,27 @@ function resultSchema(planned: DataPlan, cache: SchemaCache): Schema | null {
 
 function nodeSchema(node: ReadNode, cache: SchemaCache, known: Relation | null = null): Schema {
   const relation = known ?? (node.relation === null ? null : cache.relation(node.relation) ?? null);
-  const entries = node.items.flatMap((item) => itemEntries(item, relation));
-  for (const { node: inner, key, shape, hasOutput } of node.embeds) {
-    if (!hasOutput) continue;
-    const schema = nodeSchema(inner, cache);
-    if (shape === "spread" || shape === "arrays") {
-      const columns = Object.entries(schema["properties"] as Record<string, Schema>);
-      entries.push(
-        ...columns.map((
-          [name, each],
-        ): [string, Schema] => [
-          name,
-          shape === "arrays" ? { type: "array", items: each } : nullable(each),
-        ]),
-      );
-    } else {entries.push([
-        key,
-        shape === "array" ? { type: "array", items: schema } : nullable(schema),
-      ]);}
-  }
-  const properties = Object.fromEntries(entries);
+  const entries = node.embeds.filter(({ hasOutput }) => hasOutput).flatMap((embed) =>
+    embedEntries(embed, nodeSchema(embed.node, cache))
+  );
+  const properties = Object.fromEntries([
+    ...node.items.flatMap((item) => itemEntries(item, relation)),
+    ...entries,
+  ]);
   return { type: "object", properties, required: Object.keys(properties) };
 }
 
-function itemEntries(item: ReadItem, relation: Relation | null): [string, Schema][] {
+function embedEntries({ key, shape }: ReadNode["embeds"][number], row: Schema): SchemaEntries {
+  const list = (items: Schema) => ({ type: "array", items });
+  if (shape === "array") return [[key, list(row)]];
+  if (shape !== "spread" && shape !== "arrays") return [[key, nullable(row)]];
+  return Object.entries(row["properties"] as Record<string, Schema>)
+    .map(([name, each]) => [name, shape === "arrays" ? list(each) : nullable(each)]);
+}
+
+type SchemaEntries = readonly (readonly [name: string, schema: Schema])[];
+
+function itemEntries(item: ReadItem, relation: Relation | null): SchemaEntries {
   switch (item.kind) {
     case "all":
       return (relation?.columns ?? []).map((column) => [column.name, columnSchema(column)]);

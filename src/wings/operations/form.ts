@@ -2,16 +2,10 @@
  * Requests of one form have the same plan. @module */
 import { canonicalText, type MediaRange, parseMediaType } from "../../base/http/media_type.ts";
 import type { ApiRequest } from "../../api/request/api_request.ts";
-import { payloadUse } from "../../api/request/body/payload.ts";
-import { levelKey } from "../../api/request/url/name_grammar.ts";
 import type { Action } from "../../api/request/action.ts";
-import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
-
-/** The rows that a level selects. Without a limit, it is null. */
-export interface LevelBounds {
-  readonly limit: bigint | null;
-  readonly offset: bigint;
-}
+import { payloadUse } from "../../api/request/body/payload.ts";
+import { queryName } from "../../api/request/url/filter_param.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
 
 /** One value, or the values of a list. */
 export interface FormOperand {
@@ -23,22 +17,14 @@ export interface Form {
   /** Equal for requests that differ by values, limits and offsets alone. */
   readonly key: string;
   readonly operands: readonly FormOperand[];
-  /** By `levelKey` of the path; empty for the root. */
-  readonly levels: ReadonlyMap<string, LevelBounds>;
-}
-
-/** Properties of the service that plans depend on. */
-export interface FormContext {
-  readonly cache: Pick<SchemaCache, "data">;
-  readonly dbPlanEnabled: boolean;
+  /** Limits and offsets by the names of their parameters. An absent offset is 0. */
+  readonly rows: ReadonlyMap<string, bigint>;
 }
 
 /** Returns the form of a request. Its body is not a part of it. */
-export function formOf(request: ApiRequest, context: FormContext): Form {
-  const { action, schema, query, bounds, preferences, headers } = request;
-  const { canonical: _, unused: __, filters, filterNames, logic, limits, ...rest } = query;
-  const { limit: ___, offset: ____, hasLimits: _____, texts, clauses, callArguments, ...clean } =
-    rest;
+export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
+  const { action, schema, query, preferences, headers } = request;
+  const { clauses, filters } = query;
   const operands: FormOperand[] = [];
   const sorted = (nodes: readonly unknown[]) => sortedTexts(nodes, operands);
   // Names that are a filter or a clause, too: their value is compared as such.
@@ -46,49 +32,72 @@ export function formOf(request: ApiRequest, context: FormContext): Form {
     ...clauses.map(({ name }) => name),
     ...filters.map(({ value }) => value.field.name),
   ]);
+  const callArguments = query.callArguments.map(([name, value]) =>
+    doubles.has(name) ? { name } : { kind: "argument", name, value }
+  );
+  const rows = rowsOf(request);
+  const parts = {
+    ...query,
+    ...withoutEffect,
+    filters: sorted(filters),
+    filterNames: action.kind === "put" ? query.filterNames.toSorted() : [],
+    logic: sorted(query.logic),
+    clauses: sorted(clauses),
+    callArguments: sorted(callArguments),
+    texts: [...query.texts.keys()].sort(),
+    limits: [...rows.keys()].filter((name) => name.endsWith("limit")).sort(),
+  };
   const key = JSON.stringify([
     actionText(action),
     schema,
-    blanked(clean, operands),
-    sorted(filters),
-    action.kind === "put" ? filterNames.toSorted() : [],
-    sorted(logic),
-    sorted(clauses),
-    [...texts.keys()].sort(),
-    sorted(
-      callArguments.map(([name, value]) =>
-        doubles.has(name) ? { name } : { kind: "argument", name, value }
-      ),
-    ),
-    limits.filter(({ value }) => value.limit !== null).map(({ path }) => levelKey(path)).sort(),
-    bounds.last !== null,
+    blanked(parts, operands),
     {
       ...preferences,
       timezone: preferences.timezone !== null,
       maxAffected: preferences.maxAffected !== null,
       invalid: preferences.handling === "strict" ? preferences.invalid : [],
     },
-    acceptText(request.accept, context),
+    acceptText(request.accept, snapshot),
     payloadUse(action) === null ? null : contentTypeText(headers["content-type"]),
   ]);
-  const { first, last } = bounds;
-  const levels = new Map<string, LevelBounds>([
-    ["", { limit: last === null ? null : last - first + 1n, offset: first }],
-    ...limits.map(({ path, value }): [string, LevelBounds] => [
-      levelKey(path),
-      { limit: value.limit, offset: value.offset ?? 0n },
-    ]),
-  ]);
-  return { key, operands, levels };
+  return { key, operands, rows };
+}
+
+/** Members of a query that no plan depends on, or that are compared as limits. */
+const withoutEffect = {
+  canonical: undefined,
+  unused: undefined,
+  limit: undefined,
+  offset: undefined,
+  hasLimits: undefined,
+};
+
+function rowsOf({ bounds: { first, last }, query }: ApiRequest): Form["rows"] {
+  const levels = [
+    { path: [], value: { limit: last === null ? null : last - first + 1n, offset: first } },
+    ...query.limits,
+  ];
+  return new Map(
+    levels.flatMap(({ path, value }) =>
+      (["limit", "offset"] as const).flatMap((part): [string, bigint][] => {
+        const count = value[part];
+        return count === null ? [] : [[rowsName(path, part), count]];
+      })
+    ),
+  );
+}
+
+/** Returns the name of the parameter that limits the rows of a level. */
+export function rowsName(path: readonly string[], part: string): string {
+  return [...path.map(queryName), part].join(".");
 }
 
 /** HEAD has the plan of GET. */
 function actionText(action: Action): string {
   switch (action.kind) {
-    case "read":
-      return `GET /${action.relation}`;
     case "call":
       return `${action.method === "HEAD" ? "GET" : action.method} /rpc/${action.routine}`;
+    case "read":
     case "insert":
     case "update":
     case "put":
@@ -143,20 +152,17 @@ const alwaysAvailable: ReadonlySet<MediaRange["kind"]> = new Set<MediaRange["kin
 ]);
 
 /** Returns the accepted types up to the first one that is available; JSON for any type if no handler is defined. */
-function acceptText(
-  accept: readonly MediaRange[],
-  { cache: { data: { mediaHandlers } }, dbPlanEnabled }: FormContext,
-): string {
-  const hasHandlers = mediaHandlers.length > 0;
-  const texts: string[] = [];
-  for (const range of accept) {
-    const isAvailable = alwaysAvailable.has(range.kind);
-    if (range.kind === "plan" ? dbPlanEnabled : isAvailable || hasHandlers) {
-      texts.push(!hasHandlers && range.kind === "any" ? "application/json" : canonicalText(range));
-    }
-    if (isAvailable) break;
-  }
-  return texts.join(",");
+export function acceptText(accept: readonly MediaRange[], { cache, config }: Snapshot): string {
+  const hasHandlers = cache!.data.mediaHandlers.length > 0;
+  const first = accept.findIndex(({ kind }) => alwaysAvailable.has(kind));
+  return accept.slice(0, first < 0 ? accept.length : first + 1)
+    .filter(({ kind }) =>
+      kind === "plan" ? config.dbPlanEnabled : hasHandlers || alwaysAvailable.has(kind)
+    )
+    .map((range) =>
+      range.kind === "any" && !hasHandlers ? "application/json" : canonicalText(range)
+    )
+    .join(",");
 }
 
 export function contentTypeText(header: string | undefined): string {

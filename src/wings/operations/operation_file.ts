@@ -1,6 +1,5 @@
 /** The file of operations: a line each, with indented lines for headers. @module */
-import type { BodyMember, BodyPattern } from "./body_pattern.ts";
-import { bodyText } from "./body_pattern.ts";
+import type { BodyMember, BodyPattern, MembersPattern } from "./body_pattern.ts";
 
 /** A request that roles may send. Its values are `*`. */
 export interface OperationLine {
@@ -53,7 +52,7 @@ export function parseOperations(text: string): readonly OperationLine[] {
       continue;
     }
     const operation = readLine(reader);
-    if (names.has(operation.name)) throw new Error(`${index + 1}:1: expected another name`);
+    if (names.has(operation.name)) reader.fail("another name", 1);
     names.add(operation.name);
     operations.push(operation);
   }
@@ -70,8 +69,8 @@ class LineReader {
     return this.#at + 1;
   }
 
-  fail(expected: string): never {
-    throw new Error(`${this.line}:${this.column}: expected ${expected}`);
+  fail(expected: string, column = this.column): never {
+    throw new Error(`${this.line}:${column}: expected ${expected}`);
   }
 
   /** Returns what a sticky pattern finds here, or null. */
@@ -88,13 +87,12 @@ class LineReader {
 
   /** Returns the JSON value that a pattern finds. */
   json(pattern: RegExp, expected: string): unknown {
-    const start = this.#at;
+    const { column } = this;
     const text = this.take(pattern, expected);
     try {
       return JSON.parse(text);
     } catch {
-      this.#at = start;
-      return this.fail(expected);
+      return this.fail(expected, column);
     }
   }
 }
@@ -122,9 +120,7 @@ function readLine(reader: LineReader): OperationLine {
   const query = reader.find(/\?[^\s#]*/y)?.slice(1) ?? "";
   const literal = /%2a/i.exec(query);
   if (literal !== null) {
-    throw new Error(
-      `${line}:${column + path.length + 1 + literal.index}: expected no %2A: * is any value`,
-    );
+    reader.fail("no %2A: * is any value", column + path.length + 1 + literal.index);
   }
   reader.find(anyBlanks);
   const body = reader.find(/(?=\S)/y) === null ? null : readBody(reader);
@@ -144,7 +140,7 @@ function readHeader(reader: LineReader): readonly [name: string, value: string] 
   const name = reader.take(/[\w-]+/y, "a header").toLowerCase();
   if (!headerNames.has(name)) {
     const known = Array.from(headerNames.values()).join(", ");
-    throw new Error(`${reader.line}:${column}: expected one of ${known}`);
+    reader.fail(`one of ${known}`, column);
   }
   reader.take(/:[ \t]*/y, "a colon");
   return [name, reader.take(/[\x20-\x7e]+/y, "a value of ASCII characters").trimEnd()];
@@ -152,45 +148,37 @@ function readHeader(reader: LineReader): readonly [name: string, value: string] 
 
 function readBody(reader: LineReader): BodyPattern {
   if (reader.find(/\*/y) !== null) return { kind: "value" };
-  const isList = reader.find(/\[\](?=\{)/y) !== null;
-  if (!isList && reader.find(/(?=\[)/y) !== null) {
-    const steps = reader.json(/\[.*/y, "the operations of a patch document");
-    return { kind: "patch", steps: JSON.stringify(steps) };
-  }
-  return { kind: "members", isList, members: readMembers(reader) };
+  if (reader.find(/(?=\[(?!\]\{))/y) === null) return readMembers(reader);
+  const steps = reader.json(/\[.*/y, "the operations of a patch document");
+  return { kind: "patch", steps: JSON.stringify(steps) };
 }
 
-function readMembers(reader: LineReader): readonly BodyMember[] {
+function readMembers(reader: LineReader): MembersPattern {
+  const isList = reader.find(/\[\]/y) !== null;
   reader.take(/\{[ \t]*/y, "a body in braces");
   const members: BodyMember[] = [];
-  if (reader.find(/\}/y) !== null) return members;
+  if (reader.find(/\}/y) !== null) return { kind: "members", isList, members };
   do {
     const { column } = reader;
     const member = readMember(reader);
-    if (members.some(({ name }) => name === member.name)) {
-      throw new Error(`${reader.line}:${column}: expected each member once`);
-    }
+    const isRepeated = members.some(({ name }) => name === member.name);
+    if (isRepeated) reader.fail("each member once", column);
     members.push(member);
   } while (reader.find(/[ \t]*,[ \t]*/y) !== null);
   reader.take(/[ \t]*\}/y, "a comma or a closing brace");
-  return members;
+  return { kind: "members", isList, members };
 }
 
 function readMember(reader: LineReader): BodyMember {
   const name = readName(reader, /[^\s,{}[\]?=:"#]+/y, "a member");
-  const isList = reader.find(/\[\]/y) !== null;
-  const isNested = isList || reader.find(/(?=\{)/y) !== null;
-  const inner = isNested ? { isList, members: readMembers(reader) } : null;
+  const inner = reader.find(/(?=\[|\{)/y) === null ? null : readMembers(reader);
   const isOptional = reader.find(/\?/y) !== null;
-  const hasLiteral = inner === null && reader.find(/=/y) !== null;
-  const literal = hasLiteral
-    ? JSON.stringify(
-      reader.json(
-        /"(?:[^"\\]|\\.)*"|true|false|null|-?(?:0|[1-9][0-9]{0,14})(?![\d.eE])/y,
-        "a JSON string, true, false, null or an integer",
-      ),
-    )
-    : null;
+  const literal = inner !== null || reader.find(/=/y) === null ? null : JSON.stringify(
+    reader.json(
+      /"(?:[^"\\]|\\.)*"|true|false|null|-?(?:0|[1-9][0-9]{0,14})(?![\d.eE])/y,
+      "a JSON string, true, false, null or an integer",
+    ),
+  );
   return { name, isOptional, literal, inner };
 }
 
@@ -198,17 +186,28 @@ function readMember(reader: LineReader): BodyMember {
 export function operationText(
   { name, roles, method, path, query, headers, body }: OperationLine,
 ): string {
-  const roleTexts = roles.map((role) => /^[^\s,"]+$/.test(role) ? role : JSON.stringify(role));
-  const target = path + (query === "" ? "" : `?${query}`);
   const first = [
     name,
-    roleTexts.join(","),
+    roles.map((role) => nameText(role, /^[^\s,"]+$/)).join(","),
     method,
-    target,
+    path + (query === "" ? "" : `?${query}`),
     ...body === null ? [] : [bodyText(body)],
   ];
   const lines = Object.entries(headers).map(([key, value]) =>
     `    ${headerNames.get(key) ?? key}: ${value}`
   );
   return [first.join("  "), ...lines].map((line) => `${line}\n`).join("");
+}
+
+function nameText(name: string, plain: RegExp): string {
+  return plain.test(name) ? name : JSON.stringify(name);
+}
+
+function bodyText(pattern: BodyPattern): string {
+  if (pattern.kind !== "members") return pattern.kind === "value" ? "*" : pattern.steps;
+  const members = pattern.members.map(({ name, isOptional, literal, inner }) =>
+    nameText(name, /^[^\s,{}[\]?=:"#]+$/) + (inner === null ? "" : bodyText(inner)) +
+    (isOptional ? "?" : "") + (literal === null ? "" : `=${literal}`)
+  );
+  return `${pattern.isList ? "[]" : ""}{${members.join(", ")}}`;
 }

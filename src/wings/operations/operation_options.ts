@@ -6,9 +6,8 @@ import { readNamedFile } from "../../state/config/secret.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 import { pgrstDialect } from "../../base/dialect.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
-import { parseHead } from "../../api/request/parse_request.ts";
-import { rawRequestOf } from "./matcher.ts";
 import { type OperationLine, parseOperations } from "./operation_file.ts";
+import { parseLine } from "./operation_index.ts";
 
 /** The text of a file of operations. */
 export interface OperationsText {
@@ -40,10 +39,10 @@ const operationsFile: Codec<OperationsText> = {
 
 /** Throws an `Error` with the place of an operation whose request cannot be parsed. */
 function checkSyntax(operation: OperationLine): void {
-  const { line, column, headers } = operation;
+  const { line: number, column, headers } = operation;
   const schema = headers["accept-profile"] ?? headers["content-profile"] ?? "";
   try {
-    parseHead(rawRequestOf(operation), {
+    parseLine(operation, {
       dbSchemas: [schema],
       dbRootSpec: null,
       dbSafeUpdate: false,
@@ -54,7 +53,7 @@ function checkSyntax(operation: OperationLine): void {
     });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw new Error(`${line}:${column}: ${error.fields.message}`);
+    throw new Error(`${number}:${column}: ${error.fields.message}`);
   }
 }
 

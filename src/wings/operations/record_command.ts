@@ -8,7 +8,7 @@ import { parseJsonObject } from "../../base/lib/json_object.ts";
 import { printError } from "../../base/observe/output.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { splitUrl } from "../../api/request/raw_request.ts";
-import { OperationRecorder, RecordingGuard, verified } from "./recorder.ts";
+import { OperationRecorder, RecordingGuard } from "./recorder.ts";
 
 export const recordCommand: Command = {
   name: "record",
@@ -59,27 +59,19 @@ async function readLog(
   let left = 0;
   for await (const line of createInterface({ input: createReadStream(log) })) {
     const { method, target, role, status } = parseJsonObject(line) ?? {};
-    if (typeof method !== "string" || typeof target !== "string" || !target.startsWith("/")) {
+    if (typeof method !== "string" || typeof target !== "string" || typeof role !== "string") {
       continue;
     }
-    if (typeof role !== "string" || !(Number(status) < 400)) continue;
-    if (!/^(?:GET|HEAD|DELETE)$/.test(method)) left++;
-    else addRead({ method, target, role }, snapshot, recorder);
+    if (!target.startsWith("/") || !(Number(status) < 400)) continue;
+    const pieces = { method, ...splitUrl(`http://localhost${target}`), headers: {}, cookies: {} };
+    try {
+      if (/^(?:GET|HEAD|DELETE)$/.test(method)) {
+        recorder.add({ pieces, role, payload: null }, snapshot);
+      } else left++;
+    } catch (error) {
+      // The log also has requests to endpoints.
+      if (!(error instanceof ServiceError)) throw error;
+    }
   }
   return left;
-}
-
-function addRead(
-  { method, target, role }: Readonly<Record<"method" | "role" | "target", string>>,
-  snapshot: Snapshot,
-  recorder: OperationRecorder,
-): void {
-  const pieces = { method, ...splitUrl(`http://localhost${target}`), headers: {}, cookies: {} };
-  try {
-    const found = verified(pieces, null, snapshot);
-    if (found !== null) recorder.add(found, { role, payload: null, snapshot });
-  } catch (error) {
-    // The log also has requests to endpoints.
-    if (!(error instanceof ServiceError)) throw error;
-  }
 }

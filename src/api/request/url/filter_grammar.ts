@@ -122,7 +122,15 @@ function longestKnownStart(word: string): number {
 
 function operand(scanner: Scanner, value: Production<string>): string {
   scanner.take(".", operatorLabel);
-  return value(scanner);
+  return noted(scanner, value);
+}
+
+/** Reads an operand, and notes its place. */
+function noted<T>(scanner: Scanner, production: Production<T>): T {
+  const start = scanner.position;
+  const read = production(scanner);
+  scanner.operandSpans?.push([start, scanner.position]);
+  return read;
 }
 
 function anyOrAll(scanner: Scanner): "any" | "all" {
@@ -160,11 +168,16 @@ function inList(scanner: Scanner): Operation {
   scanner.skipBlanks();
   scanner.take("(", openParenthesis);
   scanner.skipBlanks();
+  const values = noted(scanner, elements);
+  scanner.take(")", elementEnd);
+  return { kind: "in", values: values.length === 1 && values[0] === "" ? [] : values };
+}
+
+function elements(scanner: Scanner): readonly string[] {
   const values: string[] = [];
   do values.push(element(scanner)); while (scanner.skip(","));
   scanner.skipBlanks();
-  scanner.take(")", elementEnd);
-  return { kind: "in", values: values.length === 1 && values[0] === "" ? [] : values };
+  return values;
 }
 
 /** `element = quoted-whole / *( any character but "," and ")" )` */

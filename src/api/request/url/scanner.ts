@@ -8,6 +8,9 @@ export type Production<T> = (scanner: Scanner) => T;
 /** Thrown where a text does not fit. It is not an error: {@linkcode Scanner.read} catches it. */
 const mismatch = Symbol("mismatch");
 
+/** An operand's first index, and the index after its last one. */
+export type OperandSpan = readonly [start: number, end: number];
+
 export interface ParseFailure {
   /** Where the text stopped fitting, in UTF-16 units. */
   readonly at: number;
@@ -31,6 +34,8 @@ export class Scanner {
   readonly text: string;
   /** Index of the next character. */
   position: number;
+  /** Where the operands of conditions are, if they are noted. Default: they are not. */
+  operandSpans: OperandSpan[] | null = null;
   #nesting = 0;
   #parts = 0;
   #jsonSteps = 0;

@@ -2,6 +2,7 @@ import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { operationText, parseOperations } from "../../../../src/wings/operations/operation_file.ts";
 
 const line = { headers: {}, body: null, query: "", line: 1 };
+const object = { kind: "members", isList: false };
 const member = { isOptional: false, literal: null, inner: null };
 
 Deno.test("parseOperations() reads names, roles, requests, headers and bodies", () => {
@@ -43,13 +44,14 @@ none anon POST /x []{}`;
             ...member,
             name: "c",
             inner: {
+              kind: "members",
               isList: true,
               members: [
                 { ...member, name: "d" },
                 {
                   ...member,
                   name: "e",
-                  inner: { isList: false, members: [{ ...member, name: "f" }] },
+                  inner: { ...object, members: [{ ...member, name: "f" }] },
                 },
               ],
             },

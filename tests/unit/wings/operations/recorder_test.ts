@@ -3,7 +3,7 @@ import { wingOptions } from "../../../../src/process/wings.ts";
 import { splitUrl } from "../../../../src/api/request/raw_request.ts";
 import type { Snapshot } from "../../../../src/state/app_state/snapshot.ts";
 import { loadConfig } from "../../../../src/state/config/load.ts";
-import { OperationRecorder, verified } from "../../../../src/wings/operations/recorder.ts";
+import { OperationRecorder } from "../../../../src/wings/operations/recorder.ts";
 
 const config = loadConfig({
   wingOptions,
@@ -21,8 +21,7 @@ function record(text: string, lines: readonly string[]): string {
     const [name = "", value = ""] = header.join(" ").split(": ");
     const headers = name === "" ? {} : { [name]: value };
     const pieces = { method, ...splitUrl(`http://h${target}`), headers, cookies: {} };
-    const found = verified(pieces, null, snapshot);
-    if (found !== null) recorder.add(found, { role, payload: null, snapshot });
+    recorder.add({ pieces, role, payload: null }, snapshot);
   }
   return recorder.text;
 }
@@ -40,6 +39,8 @@ const rows:
         "anon GET /rpc/total?order_id=1",
         "anon GET /odd%20name?select=id",
         "anon GET /1st",
+        "anon OPTIONS /orders",
+        "anon GET /",
       ],
       `orders_by_id  anon  GET  /orders?id=eq.*
 orders_by_id_and_note  anon  GET  /orders?id=in.(*)&note=not.is.null

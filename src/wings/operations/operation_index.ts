@@ -1,0 +1,114 @@
+/** Finds the operation of a request: by its path, its form, its limits and its literal values. @module */
+import { percentDecode } from "../../base/http/percent.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import { groupBy } from "../../base/lib/group_by.ts";
+import type { RawRequest } from "../../api/request/raw_request.ts";
+import { parseHead, type RequestConfig } from "../../api/request/parse_request.ts";
+import { levelOf } from "../../api/request/url/name_grammar.ts";
+import { splitQuery } from "../../api/request/url/query_string.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import { type Form, formOf, type FormOperand, rowsName } from "./form.ts";
+import type { OperationLine } from "./operation_file.ts";
+
+/** An operation that is ready to be compared. */
+export interface OperationRule {
+  readonly line: OperationLine;
+  readonly form: Form;
+  /** Limits and offsets that are literal, by the names of their parameters. */
+  readonly exact: ReadonlySet<string>;
+}
+
+type RulesByKey = ReadonlyMap<string, readonly OperationRule[]>;
+
+/** Where operations are compared: requests to other methods and paths have other plans. */
+type Target = Pick<RawRequest, "method" | "path">;
+
+/** The operations of a snapshot, by method, path and form. */
+export class OperationIndex {
+  readonly #snapshot: Snapshot;
+  readonly #lines: ReadonlyMap<string, readonly OperationLine[]>;
+  readonly #rules = new Map<string, RulesByKey>();
+
+  constructor(lines: readonly OperationLine[], snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+    this.#lines = groupBy(lines, targetKey);
+  }
+
+  /** Returns the operations with the method and the path of a request, by the keys of their forms. */
+  rulesOf(target: Target): RulesByKey {
+    const key = targetKey(target);
+    const known = this.#rules.get(key);
+    if (known !== undefined) return known;
+    const lines = this.#lines.get(key);
+    // Clients may send any number of other paths.
+    if (lines === undefined) return noRules;
+    const rules = groupBy(lines.flatMap((line) => this.#ruleOf(line)), ({ form }) => form.key);
+    this.#rules.set(key, rules);
+    return rules;
+  }
+
+  /** Returns no rule for an operation that no request can have. */
+  #ruleOf(line: OperationLine): readonly OperationRule[] {
+    try {
+      return [ruleOf(line, this.#snapshot)];
+    } catch (error) {
+      if (error instanceof ServiceError) return [];
+      throw error;
+    }
+  }
+}
+
+const noRules: RulesByKey = new Map();
+
+function targetKey({ method, path }: Target): string {
+  return `${method === "HEAD" ? "GET" : method} ${percentDecode(path, "replace")}`;
+}
+
+/** Returns the rule of an operation. Throws a `ServiceError` for one that cannot be parsed. */
+export function ruleOf(line: OperationLine, snapshot: Snapshot): OperationRule {
+  const form = formOf(parseLine(line, snapshot.config).request, snapshot);
+  const exact = splitQuery(line.query).flatMap(({ name, value }) => {
+    const part = rowsPart(name);
+    return part === null || value?.startsWith("..") ? [] : [rowsName(levelOf(name), part)];
+  });
+  return { line, form, exact: new Set(exact) };
+}
+
+/** Returns `limit` or `offset` for a parameter of one of these; null for others. */
+export function rowsPart(name: string): string | null {
+  return /(?:^|\.)(limit|offset)$/.exec(name)?.[1] ?? null;
+}
+
+/** Parses the request of an operation, with bounds as limits. */
+export function parseLine(
+  { method, path, query: written, headers }: OperationLine,
+  config: RequestConfig,
+): ReturnType<typeof parseHead> {
+  const query = written.replaceAll(/((?:^|[&;.])(?:limit|offset)=)\.\.(?=\d+(?:[&;]|$))/g, "$1");
+  const received = { method, path, query, form: "method" } as const;
+  const raw = { method, path, query, headers, cookies: {} };
+  return parseHead(method === "QUERY" ? { ...raw, received } : raw, config);
+}
+
+/** Whether a rule with the key of a form permits its limits and values. */
+export function allows({ form: { operands, rows }, exact }: OperationRule, sent: Form): boolean {
+  for (const name of new Set([...rows.keys(), ...sent.rows.keys()])) {
+    const [max = 0n, value = 0n] = [rows.get(name), sent.rows.get(name)];
+    if (value !== max && (value < 0n || value > max || exact.has(name))) return false;
+  }
+  return operands.every((operand, at) => allowsValues(operand, sent.operands[at]!));
+}
+
+const anyValue = "*";
+
+function allowsValues({ isList, values }: FormOperand, sent: FormOperand): boolean {
+  const list = isList && values.length === 1 ? /^\*(?:\.\.(\d{1,9}))?$/.exec(values[0]!) : null;
+  if (list !== null) return sent.values.length <= Number(list[1] ?? Infinity);
+  return values.length === sent.values.length &&
+    values.every((value, at) => value === anyValue || value === sent.values[at]);
+}
+
+/** Whether a rule permits some values only. */
+export function hasLiterals({ form: { operands } }: OperationRule): boolean {
+  return operands.some(({ values: [first, ...others] }) => first !== anyValue || others.length > 0);
+}

@@ -1,0 +1,136 @@
+/** Writes the operation of a request: its values become `*`, its limits become bounds. @module */
+import { parseAccept } from "../../base/http/accept.ts";
+import type { ApiRequest } from "../../api/request/api_request.ts";
+import { parseHead } from "../../api/request/parse_request.ts";
+import type { Payload } from "../../api/request/body/body_decoder.ts";
+import { preferenceName } from "../../api/request/preferences.ts";
+import type { RawRequest } from "../../api/request/raw_request.ts";
+import { itemsOf } from "../../api/request/url/columns_param.ts";
+import { operandPlaces, withOperands } from "../../api/request/url/operand_places.ts";
+import { splitQuery } from "../../api/request/url/query_string.ts";
+import type { Config } from "../../state/config/options.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import { patternOf } from "./body_pattern.ts";
+import { acceptText, contentTypeText, type Form, formOf } from "./form.ts";
+import type { OperationLine } from "./operation_file.ts";
+import { rowsPart } from "./operation_index.ts";
+
+/** A request as an operation without a name. */
+export interface SentOperation {
+  readonly line: OperationLine;
+  readonly form: Form;
+}
+
+/** Returns the operation of a request with a body; null for no body. Throws the errors of `parseHead`. */
+export function sentOperation(
+  pieces: RawRequest,
+  { role, payload }: { readonly role: string; readonly payload: Payload | null },
+  snapshot: Snapshot,
+): SentOperation {
+  const { request } = parseHead(pieces, snapshot.config);
+  const { action, query } = request;
+  const form = formOf(request, snapshot);
+  const isQuery = action.kind === "call" && action.method === "QUERY";
+  const line = {
+    name: "unnamed",
+    roles: [role],
+    method: isQuery ? "QUERY" : pieces.method === "HEAD" ? "GET" : pieces.method,
+    path: pathOf(request),
+    query: withRows(maskedQuery(pieces.query), form.rows),
+    headers: headersOf(pieces, request, { payload, snapshot }),
+    body: payload === null ? null : patternOf(payload, itemsOf(query.columnTree)),
+    line: 0,
+    column: 0,
+  };
+  return { line, form };
+}
+
+function pathOf({ action }: ApiRequest): string {
+  if ("relation" in action) return `/${encodeURIComponent(action.relation)}`;
+  return action.kind === "call" ? `/rpc/${encodeURIComponent(action.routine)}` : "/";
+}
+
+/** Returns the headers that are not the default. */
+function headersOf(
+  { headers }: RawRequest,
+  request: ApiRequest,
+  { payload, snapshot }: { readonly payload: Payload | null; readonly snapshot: Snapshot },
+): OperationLine["headers"] {
+  const type = contentTypeText(headers["content-type"]);
+  const isDefault = acceptText(request.accept, snapshot) ===
+    acceptText(parseAccept(null), snapshot);
+  return {
+    ...isDefault ? {} : { accept: headers["accept"] ?? "" },
+    ...schemaHeader(request, snapshot.config),
+    ...payload === null || type === "application/json" ? {} : { "content-type": type },
+    ...preferHeader(request),
+  };
+}
+
+function schemaHeader(
+  { action, schema }: ApiRequest,
+  { dbSchemas }: Config,
+): OperationLine["headers"] {
+  if (schema === dbSchemas[0]) return {};
+  const reads = action.kind === "read" || action.kind === "call" && action.method !== "POST";
+  return { [reads ? "accept-profile" : "content-profile"]: schema };
+}
+
+function preferHeader(
+  { preferences: { invalid: _, ...preferences } }: ApiRequest,
+): OperationLine["headers"] {
+  const tokens = Object.entries(preferences).flatMap(([name, value]) =>
+    value === null ? [] : [`${preferenceName(name)}=${name === "timezone" ? "*" : value}`]
+  );
+  return tokens.length === 0 ? {} : { prefer: tokens.join(", ") };
+}
+
+/** Returns a query string without limits and offsets, whose values are `*`. */
+function maskedQuery(query: string): string {
+  const params = splitQuery(query.toWellFormed()).flatMap(({ name, value }) =>
+    value === null || rowsPart(name) !== null && operandPlaces(value) === null
+      ? []
+      : [`${encoded(name)}=${encoded(maskedValue(name, value))}`]
+  );
+  return params.join("&");
+}
+
+/** Returns a query string with other bounds. */
+export function withRows(query: string, rows: Form["rows"]): string {
+  const params = query.split("&").filter((param) =>
+    !/^(?:[^=]*\.)?(?:limit|offset)=\.\./.test(param)
+  );
+  const bounds = Array.from(
+    rows,
+    ([name, count]) =>
+      count === 0n && rowsPart(name) === "offset" ? "" : `${encoded(name)}=..${count}`,
+  );
+  return [...params, ...bounds].filter((param) => param !== "").join("&");
+}
+
+/** Encodes what a line of the file, or a query string, cannot hold. */
+export function encoded(text: string): string {
+  return text.replaceAll(/[^!$'()*,\-./0-9:<=>?@A-Z[\]^_`a-z{|}~"\\]/gu, encodeURIComponent);
+}
+
+/** The last segments of parameters that are compared as they are. */
+const literalNames: ReadonlySet<string> = new Set([
+  ...["select", "columns", "on_conflict", "order", "distinct", "on", "lock", "resolution", "index"],
+]);
+
+/** The last segments of parameters whose values are groups of conditions. */
+const groupNames: ReadonlySet<string> = new Set([
+  ...["and", "or", "having", "any", "all", "none", "where"],
+]);
+
+function maskedValue(name: string, value: string): string {
+  const last = name.slice(name.lastIndexOf(".") + 1);
+  const places = operandPlaces(value);
+  const isGroup = value.trimStart().startsWith("(");
+  if (places !== null && (!isGroup || groupNames.has(last))) {
+    return withOperands(value, places, () => anyValue);
+  }
+  return literalNames.has(last) || name === "on_conflict.columns" ? value : anyValue;
+}
+
+const anyValue = "*";
