@@ -77,6 +77,11 @@ suite.answers("rows belong to the rows around them", { headers: shown })`
       +"name":"p"}},{"id":2,"title":"b"}]}
     201 [{"id":1,"tasks":[{"tenant_id":1,"project_id":7,"title":"a"},
       +{"tenant_id":1,"project_id":null,"title":"b"}]}]
+  POST /projects?columns=id,tenants(id),flags(tenant_id,id,name)&select=id,flags(tenant_id,name)
+    with [{"id":7,"tenants":{"id":1},"flags":[{"tenant_id":1,"id":5,"name":"red"}]},
+      +{"id":7,"tenants":{"id":2},"flags":[{"tenant_id":2,"id":5,"name":"blue"}]}]
+    201 [{"id":7,"flags":[{"tenant_id":1,"name":"red"}]},
+      +{"id":7,"flags":[{"tenant_id":2,"name":"blue"}]}]
   POST /shown_orders?columns=status,shown_lines(sku)&select=status,shown_lines(sku,qty)
     with {"status":"v","shown_lines":[{"sku":"x"}]}
     201 [{"status":"v","shown_lines":[{"sku":"x","qty":1}]}]
@@ -240,6 +245,15 @@ suite.rows("errors of one level leave nothing", [
       409 SVC148 | Rows of 'secrets' cannot be assigned to the body | 1 sent, 0 written
     POST /orders?columns=status,lines(sku) {Content-Type: text/csv} with "sku\nx"
       400 SVC147 | Cannot write 'orders' nested | The body is not JSON
+    // Rows of other tenants, which have the same number.
+    POST /tenants?columns=id,tasks(id,projects(tenant_id,id))
+      with [{"id":1,"tasks":[{"id":1,"projects":{"tenant_id":2,"id":7}}]},
+      +{"id":2,"tasks":[{"id":1,"projects":{"tenant_id":1,"id":7}}]}]
+      400 SVC147 | Cannot write 'tasks' nested | Related rows differ in a column that they share
+    POST /projects?columns=id,tenants(id),flags(tenant_id,id)
+      with [{"id":7,"tenants":{"id":1},"flags":[{"tenant_id":2,"id":5}]},
+      +{"id":7,"tenants":{"id":2},"flags":[{"tenant_id":1,"id":5}]}]
+      400 SVC147 | Cannot write 'flags' nested | Related rows differ in a column that they share
     POST /orders?columns=lines(sku,nope) with {}
       400 SVC204 | Could not find the 'nope' column of 'lines' in the schema cache
   `,

@@ -8,6 +8,7 @@ import {
   ident,
   join,
   literal,
+  or,
   ownName,
   type Sql,
   sql,
@@ -53,6 +54,19 @@ export function keyValue({ keys }: InsertLevel, alias: Sql, name: string): Sql {
 
 export function keyColumn(position: number): Sql {
   return ident(`k${position + 1}`);
+}
+
+/** Detail of the error that rows raise if they share a column of foreign keys, and differ in it. */
+export const unequalRows = "unequal rows";
+
+/** Renders the value of a column that rows of several levels fill, where null stands for no row. */
+export function sharedValue(values: readonly Sql[]): Sql {
+  if (values.length === 1) return values[0]!;
+  const differ = values.flatMap((one, position) =>
+    values.slice(position + 1).map((other) => sql`${one} <> ${other}`)
+  );
+  const failure = sql`case when ${or(differ)} then ${raise(literal(unequalRows))} end`;
+  return sql`case when ${failure} is null then coalesce(${join(values)}) end`;
 }
 
 /** Detail of the error that a level raises if it wrote other rows than were sent. */

@@ -37,6 +37,7 @@ import {
   keyValue,
   levelRows,
   sentRows,
+  sharedValue,
   writtenRows,
 } from "./level_keys.ts";
 import { conflictClause, mergeAction, oldRowAlias } from "./on_conflict.ts";
@@ -364,7 +365,7 @@ class LevelWriter {
     const values = sources.map((source) =>
       keyValue(this.#nested.levels[source.level]!, filledAlias(source), source.name)
     );
-    return values.length === 1 ? values[0]! : sql`coalesce(${join(values)})`;
+    return sharedValue(values);
   }
 
   /**
@@ -408,23 +409,29 @@ class LevelWriter {
   ): LevelWrite {
     const { levels } = this.#nested;
     const [outer, inner] = [ownName("around"), ownName("target")];
-    const values = columns.map(({ level, name }, position) => {
-      const alias = level === around ? outer : inner;
-      return sql`${keyValue(levels[level]!, alias, name)} as ${valueColumn(position)}`;
+    const sources = Map.groupBy(columns, ({ column }) => column);
+    const values = [...sources.values()].map((shared, position) => {
+      const all = shared.map(({ level, name }) =>
+        keyValue(levels[level]!, level === around ? outer : inner, name)
+      );
+      return sql`${sharedValue(all)} as ${valueColumn(position)}`;
     });
-    const names = join(columns.map((_, position) => valueColumn(position)));
+    const names = join(values.map((_, position) => valueColumn(position)));
     // An array may contain one row twice.
     const linked = sql`select pg_catalog.min(n) as n, ${names} from (select ${inner}.n, ${
       join(values)
     } from ${levelRows(levels[target]!, target, inner)} join ${
       levelRows(levels[around]!, around, outer)
     } on ${outer}.n = ${inner}.p) as ${ownName("pairs")} group by ${names}`;
-    const into = join(columns.map(({ column }) => ident(column)));
+    const into = join([...sources.keys()].map((column) => ident(column)));
     const conflict = mayExist ? sql` on conflict do nothing` : emptySql;
     const select = sql`select ${names} from (${linked}) as ${
       ownName("links")
     } order by n${conflict}`;
-    return this.#toWrite(sql`insert into ${nameOf(junction)} (${into}) ${select}`, null);
+    return this.#toWrite(
+      sql`insert into ${nameOf(junction)} (${into}) ${select}`,
+      levels[target]!.path.join("."),
+    );
   }
 }
 

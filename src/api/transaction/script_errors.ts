@@ -2,7 +2,8 @@
 import type { Statement, TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
-import { lostRowsOf, unfoundRowOf } from "../query/level_keys.ts";
+import { raisedDetail } from "../../base/sql/raise.ts";
+import { lostRowsOf, unequalRows, unfoundRowOf } from "../query/level_keys.ts";
 import { failedOperation } from "../query/patch.ts";
 import { rowsOfFailedCheck } from "../query/result_reference.ts";
 import { invalidResponseGuc } from "./response_guc_check.ts";
@@ -62,6 +63,9 @@ function levelError(error: DatabaseError, path: string): Error {
       [path],
       "Expected an object, or an array of objects where it has many rows",
     );
+  }
+  if (raisedDetail(error.failure) === unequalRows) {
+    return errors.notNestable([path], "Related rows differ in a column that they share");
   }
   const unfound = unfoundRowOf(error.failure);
   if (unfound !== null) return unfoundError(unfound, path);
