@@ -90,6 +90,21 @@ for (const dialect of ["svc", "pgrst"] as const) {
   `,
   );
 
+  suite.rows(
+    "names in quotes are no nested items",
+    ["f(x)", "a:b", "a!b", "*"].map((name): Row => [
+      `POST /marks?columns="${encodeURIComponent(name)}",id&select=id,"${
+        encodeURIComponent(name)
+      }"`,
+      {
+        body: { id: 1, [name]: "m", nope: 1 },
+        headers: { Prefer: "return=representation" },
+      },
+      201,
+      [{ id: 1, [name]: "m" }],
+    ]),
+  );
+
   suite.rows("a byte order mark is a character of a name", [
     ["GET /%EF%BB%BFmarked", {}, 200, [{ "\ufeffid": 1, "\ufeff": "\ufeffx" }]],
     ["GET /%EF%BB%BFmarked?select=%22%EF%BB%BFid%22&%22%EF%BB%BFid%22=eq.1", {}, 200, [

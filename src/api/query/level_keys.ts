@@ -59,7 +59,7 @@ export function keyColumn(position: number): Sql {
 /** Detail of the error that rows raise if they share a column of foreign keys, and differ in it. */
 export const unequalRows = "unequal rows";
 
-/** Renders the value of a column that rows of several levels fill, where null stands for no row. */
+/** Renders the value of a column that rows of several levels fill, where null means no row. */
 export function sharedValue(values: readonly Sql[]): Sql {
   if (values.length === 1) return values[0]!;
   const differ = values.flatMap((one, position) =>

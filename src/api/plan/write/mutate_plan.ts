@@ -132,11 +132,12 @@ function insertedColumns(
 ): { readonly items: readonly ColumnItem[] | null; readonly columns: readonly string[] | null } {
   if (columnTree === null) return { items: null, columns };
   const { items, listEnd } = columnTree;
-  if (listEnd !== null && relation.columns.some(({ name }) => name === listEnd)) {
-    throw errors.notNestable([listEnd], `It is a column of '${relation.name}'`);
+  const isTree = items instanceof ServiceError || items.some(({ kind }) => kind === "nested");
+  if (isTree && relation.columns.some(({ name }) => name === listEnd)) {
+    throw errors.notNestable([listEnd!], `It is a column of '${relation.name}'`);
   }
   if (items instanceof ServiceError) throw items;
-  if (items.some(({ kind }) => kind === "nested")) return { items, columns };
+  if (isTree) return { items, columns };
   if (!items.some(({ kind }) => kind === "all")) return { items: null, columns };
   const names = items.flatMap((item) => item.kind === "column" ? [item.name] : []);
   const all = [...new Set([...jsonBody(payload).keys ?? [], ...names])];
