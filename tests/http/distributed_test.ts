@@ -7,6 +7,7 @@ import { citusFake } from "../support/database/citus_fake.ts";
 import { engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { buffered, buildRequest } from "../support/handler/request.ts";
+import { batchOf, get, post } from "../support/handler/batch.ts";
 import { configOf } from "../support/handler/diagnosis.ts";
 import { join, literal, sql } from "../../src/base/sql/fragment.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -179,6 +180,60 @@ for (const [label, sql, isTaken, named = "labels"] of placements) {
         : [false, "SVC147", `Cannot write '${name}' nested`, "Citus distributes its rows"];
       deepStrictEqual([response.ok, code, message, details], expected, line);
     }
+    await handler.close();
+    await database.remove();
+  });
+}
+
+/** Entries of Citus's catalogue, the source of a reference, and whether workers have rows of the batch. */
+const batches = [
+  ["no table is distributed", "select", "/labels", false],
+  ["another table is distributed", entry("'h', 'id', 1, 's'", "lines"), "/labels", false],
+  ["the table written to is distributed", entry("'h', 'id', 1, 's'", "orders"), "/labels", true],
+  ["the source is distributed", entry("'h', 'id', 1, 's'"), "/labels", true],
+  [
+    "an embed of the source is distributed",
+    entry("'h', 'id', 1, 's'", "lines"),
+    "/labels?select=id,orders(lines(id))",
+    true,
+  ],
+  ["the coordinator has the source", `${entry("'n', null, 1, 't'")}; ${node}`, "/labels", false],
+  ["the source is a function", "select", "/rpc/label", true],
+] as const;
+
+for (const [label, sql, source, isRefused] of batches) {
+  Deno.test(`references of a batch refer to local rows: ${label}`, async () => {
+    const database = await engines.pg(nestedFixture);
+    await withClient(
+      database.superuserUri!,
+      (client) =>
+        client.query(`${citusFake} create function api.label() returns table (id int)
+        language sql as 'values (100)'; ${sql}`),
+    );
+    const { handler } = openHandler({
+      dbUri: database.uri,
+      dbSchemas: ["api"],
+      dbAnonRole: "anon",
+      batchMaxOperations: 9,
+    });
+    const refs = { "/customer_id": "l#/0/id" };
+    const parts = batchOf([
+      get(source, { id: "l" }),
+      post("/orders?select=customer_id", {}, {
+        refs,
+        headers: { Prefer: "return=representation" },
+      }),
+    ]);
+    const response = await handler(
+      await buildRequest({ line: "POST /", origin: "http://x" }, parts),
+    );
+    const { responses, code, details } = await response.json();
+    deepStrictEqual(
+      [code, details, responses?.[1].body],
+      isRefused
+        ? ["SVC142", "Citus distributes rows of the operations", undefined]
+        : [undefined, undefined, [{ customer_id: 100 }]],
+    );
     await handler.close();
     await database.remove();
   });

@@ -4,6 +4,7 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import { parseJson } from "../../../base/lib/json_text.ts";
 import { resultCheck, type ResultPart, type ResultValue } from "../../query/result_reference.ts";
+import { reachOf } from "../../plan/retry_safe.ts";
 import type { BatchOperation } from "./batch_document.ts";
 import { isSpread, type ReadNode } from "../../plan/read/read_node.ts";
 import type { Query } from "../../query/query.ts";
@@ -150,10 +151,7 @@ export class OperationReferences {
   constructor(context: ReferenceContext) {
     this.#context = context;
     for (const { targetText, value } of context.references) {
-      // Settings keep the results, which the workers of Citus do not have.
-      const reason = context.cache.data.isDistributed === true
-        ? "Citus distributes the tables of this database"
-        : refuseSource(context.earlier[value.operation]!, value, context.cache);
+      const reason = refuseSource(context.earlier[value.operation]!, value, context.cache);
       if (reason !== null) throw errors.invalidReference(targetText, reason);
     }
   }
@@ -174,10 +172,9 @@ export class OperationReferences {
     const names = references.map(({ target }) => target.column);
     const withNames = (own: readonly string[]) => [...new Set([...own, ...names])].sort();
     const { query } = request;
-    if (query.columns !== null) {
-      return { ...request, query: { ...query, columns: withNames(query.columns) } };
-    }
-    return { ...request, payload: { ...payload, keys: withNames(payload.keys ?? []) } };
+    return query.columns === null
+      ? { ...request, payload: { ...payload, keys: withNames(payload.keys ?? []) } }
+      : { ...request, query: { ...query, columns: withNames(query.columns) } };
   }
 
   /** Returns a body with the referring members, for a guard. Their values are not known yet, and equal no other. */
@@ -187,18 +184,24 @@ export class OperationReferences {
     const unknown = crypto.randomUUID();
     const members = Object.fromEntries(names.map((name) => [name, unknown]));
     const add = (row: unknown) => isJsonObject(row) ? { ...row, ...members } : row;
-    const body = readJson(payload.text);
-    if (body === undefined) return payload;
-    const text = new TextEncoder().encode(
-      JSON.stringify(Array.isArray(body) ? body.map(add) : add(body)),
-    );
     const keys = payload.keys && [...new Set([...payload.keys, ...names])].sort();
-    return { ...payload, keys, text };
+    try {
+      const body = parseJson(textOf(payload.text) ?? "");
+      const rows = JSON.stringify(Array.isArray(body) ? body.map(add) : add(body));
+      return { ...payload, keys, text: new TextEncoder().encode(rows) };
+    } catch {
+      return payload; // It is not JSON.
+    }
   }
 
-  /** Returns the SQL of the plan. */
+  /** Returns the SQL of the plan. Throws `142` if workers of Citus may run it, or what it refers to. */
   query(plan: DataPlan): Query {
-    const { index, usedColumns, cache, references } = this.#context;
+    const { index, usedColumns, cache, references, earlier } = this.#context;
+    for (const { targetText, value } of references) {
+      if ([plan, earlier[value.operation]!].some((each) => reachesWorkers(each, cache))) {
+        throw errors.invalidReference(targetText, "Citus distributes rows of the operations");
+      }
+    }
     const kept = usedColumns === null ? plan : keptColumns(plan, usedColumns, cache);
     const members = references.map(({ target, value }) => ({ name: target.column, value }));
     return queryOf(kept, {
@@ -229,19 +232,8 @@ export class OperationReferences {
   #refuseColumn({ action, schema }: ApiRequest, column: string): string | null {
     if (!("relation" in action)) return null;
     const relation = this.#context.cache.relation({ schema, name: action.relation });
-    if (relation === undefined || this.#context.cache.column(relation, column) !== undefined) {
-      return null;
-    }
-    return `'${action.relation}' has no column '${column}'`;
-  }
-}
-
-/** Returns the value of a body; undefined for a text that is not JSON. */
-function readJson(text: Uint8Array): unknown {
-  try {
-    return parseJson(textOf(text) ?? "");
-  } catch {
-    return undefined;
+    const isMissing = relation && !this.#context.cache.column(relation, column);
+    return isMissing ? `'${action.relation}' has no column '${column}'` : null;
   }
 }
 
@@ -287,6 +279,14 @@ function refuseSource(
   const isUntyped = plan.kind === "call";
   if (isUntyped || keysOf(root, cache).has(part.column)) return null;
   return `The result has no member '${part.column}'`;
+}
+
+/** Whether workers of Citus may run a part of a plan. They do not have the settings that keep results. */
+function reachesWorkers(plan: DataPlan, cache: SchemaCache): boolean {
+  if (plan.kind === "call") return cache.data.isDistributed === true;
+  const { read, relation } = plan.kind === "mutate" ? plan.mutate : { ...plan.read, ...plan };
+  const reached = read === null ? [] : reachOf(read.root, relation, cache).relations;
+  return [relation, ...reached].some((name) => name && cache.relation(name)?.isOnWorkers);
 }
 
 /** Returns the names of the members that objects of a node have. */

@@ -1,10 +1,5 @@
 /** The statements for a database that Citus distributes, beside those for others. */
-import { deepStrictEqual, doesNotMatch, match, strictEqual, throws } from "node:assert/strict";
-import {
-  OperationReferences,
-  type ReferenceContext,
-} from "../../../../src/api/handler/batch/batch_references.ts";
-import { errors } from "../../../../src/base/errors/catalogue.ts";
+import { deepStrictEqual, doesNotMatch, match, strictEqual } from "node:assert/strict";
 import { columnsTarget } from "../../../../src/api/plan/write/conflict.ts";
 import { planCount } from "../../../../src/api/plan/read/count_plan.ts";
 import {
@@ -81,15 +76,6 @@ Deno.test("planCount() counts exactly where plans have no estimate", () => {
     ["exact", "exact", "exact", "none"],
   ]);
   strictEqual(planCount("planned", all, null, { isDistributed: true }).kind, "page");
-});
-
-Deno.test("references of a batch are refused if the database is distributed", () => {
-  const references = [{ targetText: "/1/maker_id", value: { operation: 0 } }];
-  throws(
-    () =>
-      new OperationReferences({ references, cache: distributed } as unknown as ReferenceContext),
-    errors.invalidReference("/1/maker_id", "Citus distributes the tables of this database"),
-  );
 });
 
 const tools: Relation = { ...cache.relation(api("tools"))!, systemColumns: "always" };
