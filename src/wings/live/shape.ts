@@ -5,8 +5,8 @@ import { pathSegment } from "../../base/http/percent.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
 import { equivalentQuery, type QueryParam } from "../../api/request/url/query_string.ts";
 import { catalogueType } from "../../api/plan/values/type_names.ts";
-import type { Config } from "../../state/config/options.ts";
-import type { Column, SchemaCache } from "../../state/schema_cache/schema_cache.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import type { Column } from "../../state/schema_cache/schema_cache.ts";
 import type { LiveQuery } from "./group.ts";
 import { WhereReader } from "./where.ts";
 
@@ -16,10 +16,8 @@ export interface Shape extends Omit<LiveQuery, "identity"> {
 }
 
 /** The part of a snapshot that decides the rows of a shape. */
-export interface ShapeCatalogue {
-  readonly config: Pick<Config, "dbSchemas">;
-  readonly cache: SchemaCache | null;
-  readonly cacheError: Error | null;
+export interface ShapeCatalogue extends Pick<Snapshot, "cache" | "cacheError"> {
+  readonly config: Pick<Snapshot["config"], "dbSchemas">;
 }
 
 export const shapePath = "/v1/shape";
@@ -48,32 +46,28 @@ export function readShape(
   { config, cache, cacheError }: ShapeCatalogue,
 ): Shape {
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
-  const byName = new Map(params.map(({ name, value }) => [name, value]));
-  const twice = params.find(({ name, value }) => byName.get(name) !== value);
-  const other = params.find(({ name }) => !/^(?:table|columns|where|params\[\d+\])$/.test(name));
-  const wrong = twice ?? other;
+  const texts = new Map(params.map(({ name, value }) => [name, value]));
+  const wrong = params.find(({ name, value }) =>
+    texts.get(name) !== value || !/^(?:table|columns|where|params\[\d+\])$/.test(name)
+  );
   if (wrong !== undefined) throw errors.unsupportedShape(`the parameter '${wrong.name}'`);
-  const values = new Map(Array.from(byName, ([name, value]) => [`$${/\d+/.exec(name)}`, value]));
-  const read = <T>(name: string, production: (reader: WhereReader) => T) => {
-    const reader = new WhereReader(byName.get(name) ?? "", values);
-    return reader.whole(() => production(reader));
-  };
-  const [first, second, third] = read("table", (reader) => reader.list(".", () => reader.name()));
-  if (third !== undefined) throw errors.unsupportedShape(`the table '${byName.get("table")}'`);
-  const profile = second === undefined ? acceptProfile : first!;
-  const table = { schema: profile ?? config.dbSchemas[0]!, name: second ?? first! };
+  const values = new Map(Array.from(texts, ([name, value]) => [`$${/\d+/.exec(name)}`, value]));
+  const types = new Map<string, string>();
+  const reader = (name: string) => new WhereReader(texts.get(name) || "", values, types);
+  const [first = "", second, third] = reader("table").names(".");
+  if (third !== undefined) throw errors.unsupportedShape(`the table '${texts.get("table")}'`);
+  const profile = second === undefined ? acceptProfile : first;
+  const table = { schema: profile ?? config.dbSchemas[0]!, name: second ?? first };
   const known = cache.relation(table)?.columns ?? [];
-  const columns = byName.get("columns")
-    ? read("columns", (reader) => reader.list(",", () => reader.name()))
-    : known.map(({ name }) => name);
-  const condition = byName.get("where") ? read("where", (reader) => reader.any()) : undefined;
-  const select = columns.map((name) => `${queryName(name)}::text`).join();
-  const filters: readonly QueryParam[] = condition?.all ?? (condition ? [condition] : []);
+  for (const { name, baseType } of known) types.set(name, baseType);
+  const names = texts.get("columns") ? reader("columns").names(",") : [...types.keys()];
+  const filters = texts.get("where") ? reader("where").any() : [];
+  const select = names.map((name) => `${queryName(name)}::text`).join();
   return {
     path: `/${pathSegment(table.name)}`,
     query: equivalentQuery([{ name: "select", value: select }, ...filters]),
     profile,
-    schema: schemaOf(known.filter(({ name }) => columns.includes(name))),
+    schema: schemaOf(known.filter(({ name }) => names.includes(name))),
   };
 }
 

@@ -2,14 +2,11 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import { truncated } from "../../base/errors/quoting.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
+import type { QueryParam } from "../../api/request/url/query_string.ts";
 
 /** A parameter, and the text of the same condition within a group. */
-export interface ShapeCondition {
-  readonly name: string;
-  readonly value: string;
+export interface ShapeCondition extends QueryParam {
   readonly member: string;
-  /** The conditions that it joins by AND. Default: itself. */
-  readonly all?: readonly ShapeCondition[];
 }
 
 const token =
@@ -18,9 +15,14 @@ const operators: Readonly<Record<string, string>> = {
   ...{ "=": "eq", "<>": "neq", "!=": "neq", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" },
   ...{ like: "like", ilike: "ilike", in: "in", between: "between", is: "is" },
 };
-const identifier = /^(?!(?:and|or|not|in|is|i?like|between|null|true|false)$)[a-z_\x80-\uffff]/i;
-/** Texts, numbers and truth values. */
-const literal = /^(?:'[^]|\.?\d|true$|false$)/i;
+/** Words that name a column in quotes only. */
+const keyword = /^(?:and|or|not|in|is|i?like|between|null|true|false|user|current_[dtu]\w+)$/i;
+/** Literals, and the types that PostgreSQL compares with them as with their text; empty if unknown. */
+const literals = [
+  [/^'[^]/, /^/],
+  [/^-?\.?\d/, /^(?:|smallint|integer|bigint|numeric|double precision)$/],
+  [/^(?:true|false)$/i, /^(?:|boolean)$/],
+] as const;
 /** Most parentheses and NOT around a condition. */
 const maxNesting = 50;
 
@@ -30,91 +32,105 @@ export class WhereReader {
   #at = 0;
   #nesting = 0;
 
-  constructor(readonly text: string, readonly params: ReadonlyMap<string, string | null>) {
+  /** `params` are the values of `$1` and so on, and `types` those of columns. */
+  constructor(
+    readonly text: string,
+    readonly params: ReadonlyMap<string, string | null>,
+    readonly types: ReadonlyMap<string, string>,
+  ) {
     this.#tokens = [...text.matchAll(token)];
   }
 
-  /** Reads by a production, up to the end of the text. */
-  whole<T>(production: () => T): T {
-    const read = production();
+  /** `names = name *( separator name )` */
+  names(separator: string): readonly string[] {
+    return this.#whole(this.#list(separator, () => this.#name()));
+  }
+
+  #whole<T>(read: T): T {
     return this.#at === this.#tokens.length ? read : this.#fail();
   }
 
-  /** Returns one or more parts with a word or a sign between them. */
-  list<T>(separator: string, next: () => T): readonly T[] {
+  #list<T>(separator: string, next: () => T): readonly T[] {
     const read = [next()];
     while (this.#skip(separator)) read.push(next());
     return read;
   }
 
-  /** `any = all *( "OR" all )`, `all = one *( "AND" one )` */
-  any(): ShapeCondition {
-    return group("or", this.list("or", () => group("and", this.list("and", () => this.#one()))));
+  /** `any = all *( "OR" all )`, `all = one *( "AND" one )`. Returns conditions that apply together. */
+  any(): readonly ShapeCondition[] {
+    const branches = this.#list("or", () => this.#list("and", () => this.#one()).flat());
+    const read = branches.length === 1 ? branches[0]! : [group("or", branches.map(joined))];
+    return this.#nesting === 0 ? this.#whole(read) : read;
   }
 
   /** An identifier, in lower case unless it has quotes. */
-  name(): string {
+  #name(): string {
     if (/^"./.test(this.#token)) return this.#next().slice(1, -1).replaceAll('""', '"');
-    if (!identifier.test(this.#token)) this.#fail();
+    if (!/^[a-z_\x80-\uffff]/i.test(this.#token)) this.#fail();
     return this.#next().replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   }
 
-  /** `one = "NOT" one / "(" any ")" / name comparison` */
-  #one(): ShapeCondition {
+  /** `one = "NOT" one / "(" any ")" / comparison` */
+  #one(): readonly ShapeCondition[] {
     if (++this.#nesting > maxNesting) this.#fail();
     const isNegated = this.#skip("not");
     const isGroup = !isNegated && this.#skip("(");
-    const read = isGroup ? this.any() : isNegated ? group("not.and", [this.#one()]) : null;
+    const inner = isNegated ? this.#one() : isGroup ? this.any() : this.#comparison();
     if (isGroup) this.#take(")");
     this.#nesting--;
-    return read ?? this.#comparison(queryName(this.name()));
+    return isNegated ? [group("not.and", inner)] : inner;
   }
 
-  /** `comparison = operator value / [ "NOT" ] test / "IS" [ "NOT" ] ( "NULL" / "TRUE" / "FALSE" )` */
-  #comparison(name: string): ShapeCondition {
-    const isNegated = this.#skip("not");
+  /** `comparison = name ( operator value / [ "NOT" ] test / "IS" [ "NOT" ] truth )` */
+  #comparison(): readonly ShapeCondition[] {
+    const start = this.#at;
+    const column = keyword.test(this.#token) ? this.#fail() : this.#name();
+    const hasNot = this.#skip("not");
     const word = this.#token.toLowerCase();
     const operator = Object.hasOwn(operators, word) ? operators[word] : undefined;
-    if (operator === undefined || isNegated && !/^(?:i?like|in|between)$/.test(operator)) {
-      return this.#fail(word === "(" || word === "." ? -1 : 0);
+    if (operator === undefined || hasNot && !/^(?:i?like|in|between)$/.test(operator)) {
+      return this.#fail(start);
     }
     this.#at++;
-    const isNot = operator === "is" && this.#skip("not");
-    const read = this.#test(name, operator);
-    return isNegated || isNot ? group("not.and", [read]) : read;
+    const isNegated = hasNot || operator === "is" && this.#skip("not");
+    const read = this.#tests(operator, () => this.#value(this.types.get(column) ?? ""))
+      .map(([name, operand]) => filter(queryName(column), name!, operand!));
+    return isNegated ? [group("not.and", read)] : read;
   }
 
-  /** Reads the operands of an operator. */
-  #test(name: string, operator: string): ShapeCondition {
+  /** Reads the operands of an operator. Returns operators of filters, each with its operand. */
+  #tests(operator: string, value: () => string): readonly (readonly string[])[] {
     if (operator === "between") {
-      const from = filter(name, "gte", this.#value());
+      const least = value();
       this.#take("and");
-      return group("and", [from, filter(name, "lte", this.#value())]);
+      return [["gte", least], ["lte", value()]];
     }
     if (operator === "in") {
       this.#take("(");
-      const values = this.list(",", () => this.#value());
+      const values = this.#list(",", value);
       this.#take(")");
       // In a filter, a list of one empty text is an empty list.
-      if (values.length === 1) return filter(name, "eq", values[0]!);
-      const value = `in.(${values.map(quoted).join()})`;
-      return { name, value, member: `${name}.${value}` };
+      return [values.length === 1 ? ["eq", values[0]!] : ["in", `(${values.map(quoted)})`]];
     }
-    if (operator === "is" && !/^(?:null|true|false)$/i.test(this.#token)) this.#fail();
-    const operand = operator === "is" ? this.#next().toLowerCase() : this.#value();
+    if (operator === "is") {
+      return [["is", ["null", "true", "false"].find((word) => this.#skip(word)) ?? this.#fail()]];
+    }
+    const operand = value();
     // In a filter, an asterisk of a pattern is a percent sign.
-    if (operator.endsWith("like") && operand.includes("*")) this.#fail(-1);
-    return filter(name, operator, operand);
+    if (operator.endsWith("like") && operand.includes("*")) this.#fail(this.#at - 1);
+    return [[operator, operand]];
   }
 
   /** `value = text / [ "-" ] number / "TRUE" / "FALSE" / "$" number` */
-  #value(): string {
+  #value(type: string): string {
+    const param = this.params.get(this.#token) ?? null;
     const sign = this.#skip("-") ? "-" : "";
-    const param = sign === "" ? this.params.get(this.#token) ?? null : null;
-    if (param === null && !(sign === "" ? literal : /^\.?\d/).test(this.#token)) this.#fail();
+    const isLiteral = literals.some(([text, types]) =>
+      text.test(sign + this.#token) && types.test(type)
+    );
+    if (param === null && !isLiteral) this.#fail();
     const read = this.#next();
-    if (param !== null) return param;
-    return sign + read.replace(/^'(.*)'$/s, (_, text) => text.replaceAll("''", "'"));
+    return param ?? sign + read.replace(/^'(.*)'$/s, (_, text) => text.replaceAll("''", "'"));
   }
 
   get #token(): string {
@@ -136,8 +152,8 @@ export class WhereReader {
     if (!this.#skip(word)) this.#fail();
   }
 
-  #fail(offset = 0): never {
-    const rest = this.text.slice(this.#tokens[this.#at + offset]?.index ?? this.text.length);
+  #fail(at = this.#at): never {
+    const rest = this.text.slice(this.#tokens[at]?.index ?? this.text.length);
     throw errors.unsupportedShape(
       rest === "" ? "a text that ends here" : `'${truncated(rest, 60)}'`,
     );
@@ -145,7 +161,7 @@ export class WhereReader {
 }
 
 function filter(name: string, operator: string, operand: string): ShapeCondition {
-  const value = operator === "is" ? operand : quoted(operand);
+  const value = /^(?:in|is)$/.test(operator) ? operand : quoted(operand);
   return { name, value: `${operator}.${operand}`, member: `${name}.${operator}.${value}` };
 }
 
@@ -153,8 +169,11 @@ function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-function group(name: "and" | "or" | "not.and", all: readonly ShapeCondition[]): ShapeCondition {
-  if (all.length === 1 && name !== "not.and") return all[0]!;
+function joined(all: readonly ShapeCondition[]): ShapeCondition {
+  return all.length === 1 ? all[0]! : group("and", all);
+}
+
+function group(name: string, all: readonly ShapeCondition[]): ShapeCondition {
   const value = `(${all.map(({ member }) => member).join()})`;
-  return { name, value, member: name + value, ...name === "and" && { all } };
+  return { name, value, member: name + value };
 }
