@@ -71,18 +71,13 @@ function apiKeyOf({ headers }: RawRequest, { apiKeys, jwtApikeyHeader }: Config)
 /** Returns the request without API keys, which database code must not see: they do not expire. */
 function withoutApiKey(raw: RawRequest, { apiKeys }: Config): RawRequest {
   if (apiKeys === null) return raw;
-  const { authorization, apikey, ...headers } = raw.headers;
-  const token = authorization === undefined ? null : bearerToken(authorization);
-  return {
-    ...raw,
-    headers: {
-      ...headers,
-      ...(authorization === undefined || token !== null && isOpaque(token)
-        ? {}
-        : { authorization }),
-      ...(apikey === undefined || isOpaque(apikey) ? {} : { apikey }),
-    },
-  };
+  const headers = Object.entries(raw.headers).filter(([name, value]) => {
+    if (name === "authorization" && bearerToken(value) !== null) {
+      return !isOpaque(value.slice(6).trim());
+    }
+    return name !== "apikey" || !isOpaque(value);
+  });
+  return { ...raw, headers: Object.fromEntries(headers) };
 }
 
 /**

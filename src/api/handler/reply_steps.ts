@@ -22,7 +22,9 @@ export function replySteps(
   { dialect, snapshot, bookmarkHeader }: StepContext,
 ): readonly ReplyStep[] {
   const { config, rateLimits } = snapshot;
+  const { apiKeys, jwtApikeyHeader, jwtCookieName } = config;
   const isForAny = dialect.sharedCaches === "any";
+  const hasOtherTokens = jwtCookieName !== null || jwtApikeyHeader || apiKeys !== null;
   return [
     ...isForAny ? [varyErrors] : [],
     ...config.dbSchemas.length > 1 ? [varyByProfile()] : [],
@@ -30,8 +32,8 @@ export function replySteps(
     ...config.serverTimingEnabled ? [addTiming] : [],
     ...rateLimits !== null ? [addLimits] : [],
     ...config.serverCompression !== null ? [compress(config.serverCompression)] : [],
-    ...config.jwtCookieName !== null ? [guardCookie(config.jwtCookieName, config)] : [],
-    ...isForAny || config.jwtCookieName !== null || readsApiKey(config) ? [keepPrivate] : [],
+    ...jwtCookieName !== null ? [guardCookie(jwtCookieName, config)] : [],
+    ...isForAny || hasOtherTokens ? [keepPrivate] : [],
     ...bookmarkHeader !== null ? [addBookmark(bookmarkHeader)] : [],
     addCors,
   ];
@@ -179,13 +181,6 @@ type HeaderConfig = Pick<
   | "serverSecurityHeaders"
 >;
 
-/** Whether the header `apikey` can have the token of a request. */
-function readsApiKey(
-  { apiKeys, jwtApikeyHeader }: Pick<Config, "apiKeys" | "jwtApikeyHeader">,
-): boolean {
-  return jwtApikeyHeader || apiKeys !== null;
-}
-
 /** Headers that each response has, unless its reply has one of the same name. */
 interface ConfiguredHeaders {
   readonly toHtml: HeaderList;
@@ -242,7 +237,7 @@ function varyingFields(
   const isForAny = dialect.sharedCaches === "any";
   return [
     ...isForAny ? ["Authorization"] : [],
-    ...readsApiKey(config) ? ["apikey"] : [],
+    ...config.jwtApikeyHeader || config.apiKeys !== null ? ["apikey"] : [],
     ...config.jwtCookieName === null ? [] : ["Cookie"],
     ...isForAny || origins !== null && origins.length > 0 ? ["Origin"] : [],
     ...bookmarkHeader === null ? [] : [bookmarkHeader],

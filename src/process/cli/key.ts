@@ -3,10 +3,9 @@ import { readFileSync } from "node:fs";
 import { base64url } from "jose";
 import { type Command, type CommandCall, flagsOf } from "../../api/command.ts";
 import { print } from "../../base/observe/output.ts";
-import { parseJsonObject } from "../../base/lib/json_object.ts";
+import { parseJson } from "../../base/lib/json_object.ts";
 import { hashOf, isOpaque } from "../../state/auth/api_keys.ts";
 import { apiKeyList } from "../../state/config/api_keys.ts";
-import type { CodecContext } from "../../state/config/codecs.ts";
 import { configReader } from "../../state/config/config_files.ts";
 import { wingOptions } from "../wings.ts";
 
@@ -24,48 +23,30 @@ export const keyCommand: Command = {
   run: key,
 };
 
-/** As many random bytes as the hash has. */
-const keyBytes = 32;
-
 async function key({ config: args, flags }: CommandCall): Promise<number> {
-  const entry = entryOf(flags);
-  const listed = args.file === null ? null : configReader(args, { wingOptions }).config.apiKeys;
-  if (listed?.some(({ name }) => name === entry.name)) {
-    throw new Error(`api-keys has a key with the name ${entry.name}`);
-  }
   const isGiven = flags.has("--sha256");
   const text = isGiven ? readFileSync(0, "utf8").trim() : newKey();
-  if (text === "") throw new Error("--sha256: standard input is empty");
+  if (!/^[!-~]+$/.test(text)) throw new Error("--sha256: expected a key of ASCII without spaces");
   if (!isOpaque(text)) throw new Error("--sha256: this is a JWT, which api-keys cannot list");
+  const [name, role, claims] = ["--name", "--role", "--claims"].map((flag) => flags.get(flag));
+  const sha256 = await hashOf(text);
+  const entry = { name, sha256, role, claims: claims === undefined ? claims : parseJson(claims) };
+  const listed = args.file === null ? null : configReader(args, { wingOptions }).config.apiKeys;
+  const context = {
+    readFile: readFileSync,
+    secretIsBase64: false,
+    invalidConfig: "rejected",
+  } as const;
+  const read = apiKeyList.read(JSON.stringify([...listed ?? [], entry]), context);
+  if (read.kind === "problem") {
+    throw new Error(read.problem.replace(/^key \d+/, "cannot list the key"));
+  }
   if (!isGiven) print(`${text}\n`);
-  const { name, role, claims } = entry;
-  const line = JSON.stringify({ name, sha256: await hashOf(text), role, claims });
-  print(`${line}\n`);
+  print(`${JSON.stringify(entry)}\n`);
   return 0;
 }
 
-/** Returns the name, the role and the claims of the flags. */
-function entryOf(flags: CommandCall["flags"]) {
-  const [name = "", role = ""] = [flags.get("--name"), flags.get("--role")];
-  const text = flags.get("--claims");
-  const claims = text === undefined ? undefined : parseJsonObject(text);
-  if (claims === null) throw new Error("--claims: expected a JSON object");
-  const entry = { name, role, claims };
-  const sha256 = "0".repeat(keyBytes * 2);
-  const read = apiKeyList.read(JSON.stringify([{ ...entry, sha256 }]), noFiles);
-  if (read.kind === "value") return entry;
-  throw new Error("--name and --role are required; a name has letters, digits, ., _ and -");
-}
-
-const noFiles: CodecContext = {
-  readFile: () => {
-    throw new Error("flags name no files");
-  },
-  secretIsBase64: false,
-  invalidConfig: "rejected",
-};
-
 function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(keyBytes));
-  return `svc_${base64url.encode(bytes)}`;
+  // As many random bytes as the hash has.
+  return `svc_${base64url.encode(crypto.getRandomValues(new Uint8Array(32)))}`;
 }

@@ -5,39 +5,29 @@ import type { ApiKey } from "../config/api_keys.ts";
 import { claimsWithRole } from "./claims.ts";
 import type { Identity } from "./jwt_cache.ts";
 
-/** A key as it is compared. */
-interface PreparedKey {
-  readonly hash: Uint8Array;
-  readonly identity: Identity;
-}
-
-/** Returns whether a credential is an opaque key: a JWT has three parts. */
+/** Returns whether a credential is an opaque key: a JWT has three parts, without spaces and commas. */
 export function isOpaque(credential: string): boolean {
-  return credential.split(".", 4).length !== 3;
+  return !/^[^.\s,]*\.[^.\s,]*\.[^.\s,]*$/.test(credential);
 }
 
 /** The keys of a configuration. A reload replaces them as a whole. */
 export class ApiKeys {
-  readonly #keys: readonly PreparedKey[];
+  readonly #keys: readonly (readonly [hash: Uint8Array, identity: Identity])[];
   /** The identities of keys that were sent, so that each is hashed once. It has no other texts. */
   readonly #identities = new Map<string, Identity>();
 
   constructor(keys: readonly ApiKey[], dbAnonRole: string | null) {
-    this.#keys = keys.map((key) => ({
-      hash: bytesOf(key.sha256),
-      identity: {
-        role: key.role,
-        authenticated: key.role !== dbAnonRole,
-        claims: claimsWithRole(JSON.stringify(key.claims ?? {}), key.role),
-        key,
-      },
-    }));
+    this.#keys = keys.map((key) => {
+      const claims = claimsWithRole(JSON.stringify(key.claims ?? {}), key.role);
+      const authenticated = key.role !== dbAnonRole;
+      return [bytesOf(key.sha256), { role: key.role, authenticated, claims, key }];
+    });
   }
 
   /** Returns whether a key of an earlier configuration is listed, with the same role and claims. */
   has(key: ApiKey): boolean {
     const text = JSON.stringify(key);
-    return this.#keys.some(({ identity }) => JSON.stringify(identity.key) === text);
+    return this.#keys.some(([, identity]) => JSON.stringify(identity.key) === text);
   }
 
   /** Returns the identity of a key. Rejects with `SVC301` if it is not listed. */
@@ -48,7 +38,7 @@ export class ApiKeys {
   async #compare(key: string): Promise<Identity> {
     const hash = await sha256(key);
     let identity: Identity | null = null;
-    for (const each of this.#keys) if (areEqual(hash, each.hash)) identity = each.identity;
+    for (const [each, its] of this.#keys) if (areEqual(hash, each)) identity = its;
     if (identity === null) throw errors.unknownApiKey();
     this.#identities.set(key, identity);
     return identity;

@@ -14,32 +14,19 @@ export interface ApiKey {
   readonly claims?: JsonObject;
 }
 
-const members: Readonly<Record<keyof ApiKey, (value: unknown) => boolean>> = {
-  name: (value) => typeof value === "string" && /^[\w.-]{1,63}$/.test(value),
-  sha256: (value) => typeof value === "string" && /^[0-9a-f]{64}$/i.test(value),
-  role: isRole,
-  // PostgreSQL stores no text with NUL.
-  claims: (value) => isJsonObject(value) && !JSON.stringify(value).includes("\\u0000"),
-};
-
 /** The codec of `api-keys`. */
 export const apiKeyList = jsonList<ApiKey>({
-  facts: {
-    type: "JSON list of keys, or `@file`",
-    expected: 'a JSON list of keys such as [{"name":"web","sha256":"…","role":"web_anon"}], ' +
-      'or "@" and the path of a file with it',
-    confidential: true,
-  },
   noun: "key",
+  example: '[{"name":"web","sha256":"…","role":"web_anon"}]',
   maxEntries: 1000,
-  members,
-  read: (entry) => {
-    const missing = ["name", "sha256", "role"].find((name) => !(name in entry));
-    return missing === undefined ? entry as unknown as ApiKey : `${missing} is missing`;
+  members: {
+    name: (value) => typeof value === "string" && /^[\w.-]{1,63}$/.test(value),
+    sha256: (value) => typeof value === "string" && /^[0-9a-f]{64}$/i.test(value),
+    role: isRole,
+    // PostgreSQL stores no text with NUL.
+    claims: (value) => isJsonObject(value) && !JSON.stringify(value).includes("\\u0000"),
   },
-  conflict: ({ name, sha256 }, earlier) => {
-    if (name === earlier.name) return "the same name as another one";
-    const isSame = sha256.toLowerCase() === earlier.sha256.toLowerCase();
-    return isSame ? "the same key as another one" : null;
-  },
+  required: ["name", "sha256", "role"],
+  unique: { name: "name", sha256: "key" },
+  read: (key) => ({ ...key, sha256: key.sha256.toLowerCase() }),
 });

@@ -35,42 +35,33 @@ export interface JwtIssuer {
   readonly typ?: string;
 }
 
-/** Largest number of issuers, each of which may have a key set in memory. */
-const maxIssuers = 50;
-
-/** The kind of each member's value. */
-const members: Readonly<Record<keyof JwtIssuer, (value: unknown) => boolean>> = {
-  issuer: isText,
-  jwks_url: (value) => isText(value) && isKeyUrl(value),
-  secret: isText,
-  keys: (value) =>
-    isJsonObject(value) && Array.isArray(value.keys) && value.keys.every(isJsonObject),
-  audience: (value) => isText(value) || isTextList(value),
-  algorithms: isTextList,
-  role_claim: isText,
-  roles: (value) => isJsonObject(value) && Object.values(value).every(isRole),
-  allowed_roles: (value) => isTextList(value) && value.every(isRole),
-  role: isRole,
-  required_claims: isJsonObject,
-  require: (value) => Array.isArray(value) && value.every(isText),
-  typ: isText,
-};
-
 /** The codec of `jwt-issuers`. */
 export const jwtIssuerList = jsonList<JwtIssuer>({
-  facts: {
-    type: "JSON list of issuers, or `@file`",
-    expected:
-      'a JSON list of issuers such as [{"issuer":"https://id.example","role":"web_user"}], ' +
-      'or "@" and the path of a file with it',
-    confidential: true,
-  },
   noun: "issuer",
-  maxEntries: maxIssuers,
-  members,
-  read: readIssuer,
-  conflict: ({ issuer }, earlier) =>
-    issuer === earlier.issuer ? "the same issuer as another one" : null,
+  example: '[{"issuer":"https://id.example","role":"web_user"}]',
+  // Each may have a key set in memory.
+  maxEntries: 50,
+  members: {
+    issuer: isText,
+    jwks_url: (value) => isText(value) && isKeyUrl(value),
+    secret: isText,
+    keys: (value) =>
+      isJsonObject(value) && Array.isArray(value.keys) && value.keys.every(isJsonObject),
+    audience: (value) => isText(value) || isTextList(value),
+    algorithms: isTextList,
+    role_claim: isText,
+    roles: (value) => isJsonObject(value) && Object.values(value).every(isRole),
+    allowed_roles: (value) => isTextList(value) && value.every(isRole),
+    role: isRole,
+    required_claims: isJsonObject,
+    require: (value) => Array.isArray(value) && value.every(isText),
+    typ: isText,
+  },
+  required: ["issuer"],
+  unique: { issuer: "issuer" },
+  read: (issuer, context) =>
+    conflictIn(issuer) ??
+      (issuer.secret === undefined ? issuer : withSecret(issuer, issuer.secret, context)),
 });
 
 /** Returns the issuers with secrets, keys and the query of URLs replaced by `***`. */
@@ -83,15 +74,6 @@ export function redactedIssuers(issuers: readonly JwtIssuer[]): readonly JwtIssu
       ? {}
       : { jwks_url: issuer.jwks_url.replace(/[?#].*$/s, "?***") }),
   }));
-}
-
-/** Returns a checked issuer, or the problem. */
-function readIssuer(value: JsonObject, context: CodecContext): JwtIssuer | string {
-  if (value.issuer === undefined) return "issuer is missing";
-  const issuer = value as unknown as JwtIssuer;
-  const conflict = conflictIn(issuer);
-  if (conflict !== null) return conflict;
-  return issuer.secret === undefined ? issuer : withSecret(issuer, issuer.secret, context);
 }
 
 function conflictIn({ issuer, jwks_url, secret, keys, ...rules }: JwtIssuer): string | null {

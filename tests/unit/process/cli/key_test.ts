@@ -3,11 +3,12 @@ import { keyCommand } from "../../../../src/process/cli/key.ts";
 
 /** Flags that the command refuses, and the message. */
 const refused: readonly (readonly [flags: Readonly<Record<string, string>>, message: RegExp])[] = [
-  [{}, /^--name and --role are required/],
-  [{ "--name": "web" }, /^--name and --role are required/],
-  [{ "--name": "a b", "--role": "anon" }, /^--name and --role are required/],
-  [{ "--name": "web", "--role": "none" }, /^--name and --role are required/],
-  [{ "--name": "web", "--role": "anon", "--claims": "[]" }, /^--claims: expected a JSON object/],
+  [{}, /^cannot list the key: name is missing$/],
+  [{ "--name": "web" }, /^cannot list the key: role is missing$/],
+  [{ "--name": "a b", "--role": "anon" }, /^cannot list the key: invalid value of name$/],
+  [{ "--name": "web", "--role": "none" }, /^cannot list the key: invalid value of role$/],
+  [{ "--name": "web", "--role": "anon", "--claims": "[]" }, /key: invalid value of claims$/],
+  [{ "--name": "web", "--role": "anon", "--claims": "{" }, /key: invalid value of claims$/],
 ];
 
 for (const [flags, message] of refused) {
@@ -20,6 +21,8 @@ for (const [flags, message] of refused) {
     await rejects(async () => await keyCommand.run(call, null!), { message });
   });
 }
+
+const noKey = /--sha256: expected a key of ASCII without spaces/;
 
 async function run(args: readonly string[], input: string): Promise<readonly [string, string]> {
   const main = new URL("../../../../main.ts", import.meta.url).pathname;
@@ -46,6 +49,13 @@ Deno.test("svc key prints a key, and the entry with its hash", async () => {
   match(entry, /^\{"name":"web","sha256":"[0-9a-f]{64}","role":"anon","claims":\{"a":1\}\}$/);
   const [hashed] = await run(["--sha256", claims], `${key}\n`);
   strictEqual(hashed.trim(), entry);
-  const [, refusal] = await run(["--sha256"], "a.b.c\n");
-  match(refusal, /this is a JWT, which api-keys cannot list/);
+  const inputs = [["a.b.c\n", /this is a JWT, which api-keys cannot list/]] as const;
+  for (
+    const [input, message] of [
+      ...inputs,
+      ...["", "a b", "schlüssel"].map((text) => [text, noKey] as const),
+    ]
+  ) {
+    match((await run(["--sha256"], input))[1], message);
+  }
 });

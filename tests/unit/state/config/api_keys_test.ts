@@ -26,12 +26,20 @@ const rows: readonly (readonly [value: unknown, problem: RegExp | null])[] = [
   [[1], /^key 1: expected a JSON object$/],
   [[{ ...entry, key: "sb_secret" }], /^key 1: unknown member "key"$/],
   [[{ ...entry, sha256: hash.slice(1) }], /^key 1: invalid value of sha256$/],
+  [[{ ...entry, sha256: `${hash}0` }], /^key 1: invalid value of sha256$/],
+  [[{ ...entry, sha256: `g${hash.slice(1)}` }], /^key 1: invalid value of sha256$/],
+  [[{ ...entry, sha256: `${hash.slice(1)} ` }], /^key 1: invalid value of sha256$/],
   [[{ ...entry, name: "a b" }], /^key 1: invalid value of name$/],
   [[{ ...entry, role: "none" }], /^key 1: invalid value of role$/],
   [[{ ...entry, claims: [] }], /^key 1: invalid value of claims$/],
   [[{ name: "web", sha256: hash }], /^key 1: role is missing$/],
   [[entry, { ...entry, sha256: "cd".repeat(32) }], /^key 2: the same name as another one$/],
-  [[entry, { ...entry, name: "b", sha256: hash.toUpperCase() }], /^key 2: the same key as another/],
+  [
+    [entry, { ...entry, name: "b", sha256: hash.toUpperCase() }],
+    /^key 2: the same key as another one$/,
+  ],
+  [[entry, { ...entry, name: "b" }], /^key 2: the same key as another one$/],
+  [Array(1001).fill(entry), /^has more than 1000 keys$/],
 ];
 
 for (const [value, problem] of rows) {
