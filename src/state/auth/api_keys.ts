@@ -2,7 +2,7 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import { areEqual, hexOf, sha256 } from "../../base/lib/sha256.ts";
 import type { ApiKey } from "../config/api_keys.ts";
-import { claimsWithRole } from "./claims.ts";
+import { checkTenant, claimsWithRole, type TenantRule } from "./claims.ts";
 import type { Identity } from "./jwt_cache.ts";
 
 /** Returns whether a credential is an opaque key: a JWT has three parts, without spaces and commas. */
@@ -30,18 +30,18 @@ export class ApiKeys {
     return this.#keys.some(([, identity]) => JSON.stringify(identity.key) === text);
   }
 
-  /** Returns the identity of a key. Rejects with `SVC301` if it is not listed. */
-  identify(key: string): Identity | Promise<Identity> {
-    return this.#identities.get(key) ?? this.#compare(key);
+  /** Returns the identity of a key. Rejects with `SVC301` if it is not listed, `SVC319` for a tenant. */
+  async identify(key: string, tenant: TenantRule | null = null): Promise<Identity> {
+    const identity = this.#identities.get(key) ?? this.#find(await sha256(key));
+    this.#identities.set(key, identity);
+    if (tenant !== null) checkTenant(JSON.parse(identity.claims), tenant);
+    return identity;
   }
 
-  async #compare(key: string): Promise<Identity> {
-    const hash = await sha256(key);
-    let identity: Identity | null = null;
-    for (const [each, its] of this.#keys) if (areEqual(hash, each)) identity = its;
-    if (identity === null) throw errors.unknownApiKey();
-    this.#identities.set(key, identity);
-    return identity;
+  #find(hash: Uint8Array): Identity {
+    const [found] = this.#keys.filter(([each]) => areEqual(hash, each));
+    if (found === undefined) throw errors.unknownApiKey();
+    return found[1];
   }
 }
 

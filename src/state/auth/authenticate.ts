@@ -55,9 +55,10 @@ export function authenticate(
     return anonymous;
   }
   const { apiKeys } = context;
-  if (apiKeys !== null && isOpaque(token)) return identifyKey(token, apiKeys, context);
-  if (context.issuers === null) throw errors.noSecret();
+  const isKey = apiKeys !== null && isOpaque(token);
+  if (!isKey && context.issuers === null) throw errors.noSecret();
   checkLength(token);
+  if (isKey) return apiKeys.identify(token, context.tenant);
   const cached = context.cache?.get(token);
   return cached === undefined
     ? verifyAndIdentify(token, context.issuers, context)
@@ -88,17 +89,6 @@ export function callerIdentity(
   }
   if (parseJsonObject(claims) === null) throw new Error("expected claims as a JSON object");
   return { role, authenticated: role !== dbAnonRole, claims: claimsWithRole(claims, role) };
-}
-
-async function identifyKey(
-  key: string,
-  apiKeys: ApiKeys,
-  { tenant }: AuthContext,
-): Promise<Identity> {
-  checkLength(key);
-  const identity = await apiKeys.identify(key);
-  if (tenant) checkTenant(JSON.parse(identity.claims), tenant);
-  return identity;
 }
 
 async function verifyAndIdentify(

@@ -16,9 +16,9 @@ export interface Shape extends Omit<LiveQuery, "identity"> {
 }
 
 /** The part of a snapshot that decides the rows of a shape. */
-export interface ShapeCatalogue extends Pick<Snapshot, "cache" | "cacheError"> {
+export type ShapeCatalogue = Pick<Snapshot, "cache" | "cacheError"> & {
   readonly config: Pick<Snapshot["config"], "dbSchemas">;
-}
+};
 
 export const shapePath = "/v1/shape";
 /** Parameters of Electric that would change the rows. */

@@ -10,17 +10,17 @@ export interface ShapeCondition extends QueryParam {
 }
 
 const token =
-  /"(?:[^"]|"")+"|'(?:[^']|'')*'|\$\d+|[a-z_\x80-\uffff][\w$\x80-\uffff]*|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|<>|!=|[<>]=|\S/gi;
-const operators: Readonly<Record<string, string>> = {
+  /"(?:[^"]|"")+"|'(?:[^']|'')*'|\$\d+|[a-z_\x80-\uffff][\w$\x80-\uffff]*|(?:-\s*)?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|<>|!=|[<>]=|\S/gi;
+const operators: ReadonlyMap<string, string> = new Map(Object.entries({
   ...{ "=": "eq", "<>": "neq", "!=": "neq", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" },
   ...{ like: "like", ilike: "ilike", in: "in", between: "between", is: "is" },
-};
+}));
 /** Words that name a column in quotes only. */
 const keyword = /^(?:and|or|not|in|is|i?like|between|null|true|false|user|current_[dtu]\w+)$/i;
 /** Literals, and the types that PostgreSQL compares with them as with their text; empty if unknown. */
 const literals = [
   [/^'[^]/, /^/],
-  [/^-?\.?\d/, /^(?:|smallint|integer|bigint|numeric|double precision)$/],
+  [/^-?\s*\.?\d/, /^(?:|smallint|integer|bigint|numeric|double precision)$/],
   [/^(?:true|false)$/i, /^(?:|boolean)$/],
 ] as const;
 /** Most parentheses and NOT around a condition. */
@@ -65,9 +65,11 @@ export class WhereReader {
 
   /** An identifier, in lower case unless it has quotes. */
   #name(): string {
-    if (/^"./.test(this.#token)) return this.#next().slice(1, -1).replaceAll('""', '"');
-    if (!/^[a-z_\x80-\uffff]/i.test(this.#token)) this.#fail();
-    return this.#next().replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+    const read = this.#token;
+    if (!/^(?:".|[a-z_\x80-\uffff])/i.test(read)) this.#fail();
+    this.#at++;
+    if (read.startsWith('"')) return read.slice(1, -1).replaceAll('""', '"');
+    return read.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   }
 
   /** `one = "NOT" one / "(" any ")" / comparison` */
@@ -86,8 +88,7 @@ export class WhereReader {
     const start = this.#at;
     const column = keyword.test(this.#token) ? this.#fail() : this.#name();
     const hasNot = this.#skip("not");
-    const word = this.#token.toLowerCase();
-    const operator = Object.hasOwn(operators, word) ? operators[word] : undefined;
+    const operator = operators.get(this.#token.toLowerCase());
     if (operator === undefined || hasNot && !/^(?:i?like|in|between)$/.test(operator)) {
       return this.#fail(start);
     }
@@ -123,22 +124,17 @@ export class WhereReader {
 
   /** `value = text / [ "-" ] number / "TRUE" / "FALSE" / "$" number` */
   #value(type: string): string {
-    const param = this.params.get(this.#token) ?? null;
-    const sign = this.#skip("-") ? "-" : "";
-    const isLiteral = literals.some(([text, types]) =>
-      text.test(sign + this.#token) && types.test(type)
-    );
+    const read = this.#token;
+    const param = this.params.get(read) ?? null;
+    const isLiteral = literals.some(([start, types]) => start.test(read) && types.test(type));
     if (param === null && !isLiteral) this.#fail();
-    const read = this.#next();
-    return param ?? sign + read.replace(/^'(.*)'$/s, (_, text) => text.replaceAll("''", "'"));
+    this.#at++;
+    if (!read.startsWith("'")) return param ?? read.replace(/\s/g, "");
+    return read.slice(1, -1).replaceAll("''", "'");
   }
 
   get #token(): string {
     return this.#tokens[this.#at]?.[0] ?? "";
-  }
-
-  #next(): string {
-    return this.#tokens[this.#at++]![0];
   }
 
   /** Moves past a word, in any case, or a sign. */
