@@ -55,10 +55,12 @@ export function authenticate(
     return anonymous;
   }
   const { apiKeys } = context;
-  const isKey = apiKeys !== null && isOpaque(token);
-  if (!isKey && context.issuers === null) throw errors.noSecret();
+  if (apiKeys !== null && isOpaque(token)) {
+    checkLength(token);
+    return apiKeys.identify(token, context.tenant);
+  }
+  if (context.issuers === null) throw errors.noSecret();
   checkLength(token);
-  if (isKey) return apiKeys.identify(token, context.tenant);
   const cached = context.cache?.get(token);
   return cached === undefined
     ? verifyAndIdentify(token, context.issuers, context)
