@@ -32,7 +32,7 @@ export class WhereReader {
   #at = 0;
   #nesting = 0;
 
-  /** `params` are the values of `$1` and so on, and `types` those of columns. */
+  /** `params` has the values of `$1` and so on, `types` the types of columns. */
   constructor(
     readonly text: string,
     readonly params: ReadonlyMap<string, string | null>,
