@@ -70,6 +70,7 @@ async function contractOf(appState: AppState, openGuard: OpenGuard): Promise<Con
   const data = await appState.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");
   const cache = indexSchemaCache(data);
-  const operations = openGuard({ ...appState.snapshot, config, cache })?.operations?.() ?? [];
+  const guard = openGuard({ ...appState.snapshot, config, cache });
+  const operations = guard?.operations?.(() => null) ?? [];
   return await readContract(appState.database, { config, cache, operations });
 }

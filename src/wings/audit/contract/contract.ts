@@ -47,32 +47,9 @@ export async function readContract(
     ...cache.data.routines.filter(exposed).map(functionFact),
     ...grantFacts(matrix, relations),
     ...await policyFacts(database, config),
-    ...operationFacts(
-      operations,
-      await cellsOfRoles(database, config, { matrix, operations }),
-      quoted,
-    ),
+    ...await operationFacts(operations, database, quoted),
   ];
   return { major, schemas: printable(config.dbSchemas.join(", ")), facts: new Map(facts) };
-}
-
-/** Returns the cells of the matrix, and of other roles of operations. */
-async function cellsOfRoles(
-  database: Database,
-  config: Config,
-  { matrix, operations }: {
-    readonly matrix: AccessMatrix;
-    readonly operations: Parameters<typeof operationFacts>[0];
-  },
-): Promise<AccessMatrix["cells"]> {
-  const others = new Set(operations.flatMap(({ roles }) => roles));
-  for (const [role] of matrix.roles) others.delete(role);
-  const read = Array.from(
-    others,
-    (role) => readAccess(database, { config: { ...config, dbReadOnly: false }, role }),
-  );
-  const found = await Promise.all(read);
-  return [matrix, ...found].flatMap(({ cells }) => cells);
 }
 
 /** Returns the lines of a contract. */

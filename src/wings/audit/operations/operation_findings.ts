@@ -5,17 +5,15 @@ import type {
   SampleOf,
 } from "../../../api/described_operation.ts";
 import type { Condition } from "../../../api/plan/read/read_node.ts";
-import { explained } from "../../../api/transaction/cost_limit.ts";
-import { type DataPlan, queryOf, relationOf } from "../../../api/transaction/data_plan.ts";
-import { DatabaseError } from "../../../base/errors/service_error.ts";
-import { parseJson } from "../../../base/lib/json_object.ts";
+import { type DataPlan, relationOf } from "../../../api/transaction/data_plan.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
 import { nameText } from "../../../base/sql/name_text.ts";
 import type { Database } from "../../../database/database.ts";
-import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { Experiment } from "../diagnosis/policy_findings.ts";
 import type { Finding } from "../diagnosis/finding.ts";
+import { type ExplainNode, explainOperation } from "./operation_plans.ts";
 
 /** Most rows of a table that may be read one by one. */
 const maxScannedRows = 10_000;
@@ -30,40 +28,50 @@ export async function operationFindings(
   { dbMaxCost }: Pick<Config, "dbMaxCost">,
 ): Promise<readonly OperationFinding[]> {
   const findings: OperationFinding[] = [];
-  const add = (name: string, level: Finding["level"], subject: string, message: string) =>
-    findings.push([{ name, level, subject, message, sql: null }, null]);
   for (const operation of operations) {
-    const { name, line } = operation;
+    const { name, line, roles } = operation;
     if ("problem" in operation) {
-      add(
-        "operation-broken",
-        "error",
-        name,
-        `operation ${name}, line ${line}: ${operation.problem}`,
-      );
+      const message = `operation ${name}, line ${line}: ${operation.problem}`;
+      findings.push(textFinding({ name: "operation-broken", level: "error", message }, name));
       continue;
     }
-    for (const role of operation.roles) {
-      const found = await explain(operation.plan, role, database);
-      if (typeof found === "string") {
-        const isRefused = found.startsWith("42501");
-        const text = `operation ${name}, line ${line}, fails for ${role}: ${found}`;
-        if (isRefused) add("operation-refused", "warn", name, text);
-        else add("operation-broken", "error", name, text);
-        continue;
-      }
-      const cost = Number(found["Total Cost"]);
-      if (dbMaxCost !== null && dbMaxCost > 0 && cost > dbMaxCost) {
-        const text = `operation ${name} of ${role} costs ${
-          Math.ceil(cost)
-        }, db-max-cost is ${dbMaxCost}`;
-        add("operation-cost", "warn", name, text);
-      }
-      const scan = await scanFinding(operation, role, found, database);
-      if (scan !== null) findings.push(scan);
+    for (const role of roles) {
+      findings.push(...await findingsOfRole(operation, role, { database, dbMaxCost }));
     }
   }
   return findings;
+}
+
+function textFinding(
+  parts: Pick<Finding, "level" | "message" | "name">,
+  subject: string,
+): OperationFinding {
+  return [{ ...parts, subject, sql: null }, null];
+}
+
+async function findingsOfRole(
+  operation: DescribedOperation,
+  role: string,
+  { database, dbMaxCost }: Pick<Config, "dbMaxCost"> & { readonly database: Database },
+): Promise<readonly OperationFinding[]> {
+  const { name, line } = operation;
+  const found = await explainOperation(operation, role, database);
+  if (found === null) return [];
+  if (found.kind === "error") {
+    const { sqlstate } = found;
+    const message =
+      `operation ${name}, line ${line}, fails for ${role}: ${sqlstate} ${found.message}`;
+    return sqlstate === "42501"
+      ? [textFinding({ name: "operation-refused", level: "warn", message }, name)]
+      : [textFinding({ name: "operation-broken", level: "error", message }, name)];
+  }
+  const cost = Math.ceil(Number(found.root["Total Cost"]));
+  const isExpensive = dbMaxCost !== null && dbMaxCost > 0 && cost > dbMaxCost;
+  const message = `operation ${name} of ${role} costs ${cost}, db-max-cost is ${dbMaxCost}`;
+  return [
+    ...isExpensive ? [textFinding({ name: "operation-cost", level: "warn", message }, name)] : [],
+    ...await scanFinding(operation, role, { root: found.root, database }),
+  ];
 }
 
 const statisticsQuery = sql`select schemaname, tablename, attname, coalesce(
@@ -83,75 +91,37 @@ export async function readSamples(database: Database): Promise<SampleOf> {
   return ({ schema, name }, column) => samples.get([schema, name, column].join("\0")) ?? null;
 }
 
-/** A node of EXPLAIN (FORMAT JSON). */
-interface ExplainNode {
-  readonly [name: string]: unknown;
-  readonly Plans?: readonly ExplainNode[];
-}
-
-/** Returns the root of the plan, or the error of PostgreSQL. */
-async function explain(
-  plan: DataPlan,
-  role: string,
-  database: Database,
-): Promise<ExplainNode | string> {
-  const settings = sql`select pg_catalog.set_config('role', ${param(role)}, true),
-    pg_catalog.set_config('request.jwt.claims', '{}', true)`;
-  const statements: readonly Statement[] = [
-    { ...compile(settings), use: "none" },
-    explained(queryOf(plan).main),
-  ];
-  try {
-    const { rows } = await database.transaction(metadataTransaction(statements, "rollback"));
-    const text = rows.at(-1)!.map(([line]) => line).join("\n");
-    return (parseJson(text) as readonly { readonly Plan: ExplainNode }[])[0]!.Plan;
-  } catch (error) {
-    if (error instanceof DatabaseError) return `${error.failure.sqlstate} ${error.failure.message}`;
-    throw error;
-  }
-}
-
-const tableQuery = (schema: string, name: string) =>
-  sql`select pg_catalog.json_build_object('rows', reltuples, 'owner',
-    pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(relowner)))::pg_catalog.text
-  from pg_catalog.pg_class where oid = pg_catalog.to_regclass(${param(nameText(schema, name))})`;
+const largeTableQuery = (table: string) =>
+  sql`select reltuples::pg_catalog.text, pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(relowner))
+  from pg_catalog.pg_class where oid = pg_catalog.to_regclass(${param(table)})
+    and reltuples > ${param(String(maxScannedRows))}::pg_catalog.float4`;
 
 /** Returns the finding for a sequential scan of a large table with conditions on columns. */
 async function scanFinding(
   { name, plan }: DescribedOperation,
   role: string,
-  root: ExplainNode,
-  database: Database,
-): Promise<OperationFinding | null> {
+  { root, database }: { readonly root: ExplainNode; readonly database: Database },
+): Promise<readonly OperationFinding[]> {
   const relation = relationOf(plan);
-  if (relation === null) return null;
-  const scans = nodesOf(root).filter((node) =>
-    node["Node Type"] === "Seq Scan" && node["Relation Name"] === relation.name &&
+  const columns = comparedColumns(plan).map((column) => nameText(column)).join(", ");
+  const isScanned = nodesOf(root).some((node) =>
+    node["Node Type"] === "Seq Scan" && node["Relation Name"] === relation?.name &&
     node["Filter"] !== undefined
   );
-  const columns = comparedColumns(plan);
-  if (scans.length === 0 || columns.length === 0) return null;
-  const read = { ...compile(tableQuery(relation.schema, relation.name)), use: "rows" as const };
-  const { rows } = await database.transaction(metadataTransaction([read], "rollback"));
-  const facts = parseJson(rows.at(-1)?.[0]?.[0] ?? "null") as
-    | { rows: number; owner: string }
-    | null;
-  if (facts === null || facts.rows <= maxScannedRows) return null;
+  if (relation === null || !isScanned || columns === "") return [];
   const table = nameText(relation.schema, relation.name);
-  const list = columns.map((column) => nameText(column)).join(", ");
-  const finding = {
-    name: "operation-index",
-    level: "warn",
-    subject: name,
-    message: `operation ${name} of ${role} reads all rows of ${table}`,
-    sql: `create index on ${table} (${list});`,
-  } as const;
-  return [finding, {
-    relation: table,
-    owner: facts.owner,
-    rows: facts.rows,
-    change: { columns: list },
-  }];
+  const read = { ...compile(largeTableQuery(table)), use: "rows" as const };
+  const { rows } = await database.transaction(metadataTransaction([read], "rollback"));
+  return rows.at(-1)!.map(([count, owner]): OperationFinding => [
+    {
+      name: "operation-index",
+      level: "warn",
+      subject: name,
+      message: `operation ${name} of ${role} reads all rows of ${table}`,
+      sql: `create index on ${table} (${columns});`,
+    },
+    { relation: table, owner: owner!, rows: Number(count), change: { columns } },
+  ]);
 }
 
 function nodesOf(node: ExplainNode): readonly ExplainNode[] {

@@ -28,13 +28,6 @@ export function needsOf(plan: RowPlan): readonly Need[] {
   }).filter(({ columns }, at) => at === 0 || columns.length > 0);
 }
 
-/** Returns columns that the relation lacks: functions of the row have such names, too. */
-export function unknownColumns(plan: RowPlan): readonly string[] {
-  const known = new Set(relationOf(plan)!.columns.map(({ name }) => name));
-  const used = planNeeds(plan).flatMap(([, , columns]) => columns === "all" ? [] : columns);
-  return [...new Set(used)].filter((name) => !known.has(name));
-}
-
 function planNeeds(plan: RowPlan): readonly PlanNeed[] {
   if (plan.kind === "read") {
     const { relation, read: { root } } = plan;

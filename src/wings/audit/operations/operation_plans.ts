@@ -1,0 +1,48 @@
+/** Explains permitted requests under their roles. @module */
+import type { DescribedOperation } from "../../../api/described_operation.ts";
+import { explained } from "../../../api/transaction/cost_limit.ts";
+import { queryOf } from "../../../api/transaction/data_plan.ts";
+import { DatabaseError } from "../../../base/errors/service_error.ts";
+import { compile, param, sql } from "../../../base/sql/fragment.ts";
+import type { Database } from "../../../database/database.ts";
+import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
+
+/** A node of EXPLAIN (FORMAT JSON). */
+export interface ExplainNode {
+  readonly [name: string]: unknown;
+  readonly Plans?: readonly ExplainNode[];
+}
+
+/** The plan of PostgreSQL, or its error. */
+export type ExplainedOperation =
+  | { readonly kind: "plan"; readonly root: ExplainNode }
+  | { readonly kind: "error"; readonly sqlstate: string; readonly message: string };
+
+/**
+ * Explains the statements of an operation. Then PostgreSQL checks the privileges of the role, too. Returns null
+ * if its type refuses a value that was made for the plan.
+ */
+export async function explainOperation(
+  { plan }: DescribedOperation,
+  role: string,
+  database: Database,
+): Promise<ExplainedOperation | null> {
+  const settings = sql`select pg_catalog.set_config('role', ${param(role)}, true),
+    pg_catalog.set_config('request.jwt.claims', '{}', true)`;
+  const { main, writes = [] } = queryOf(plan);
+  const statements: readonly Statement[] = [
+    { ...compile(settings), use: "none" },
+    ...writes.map(({ statement }) => explained(statement)),
+    explained(main),
+  ];
+  try {
+    const { rows } = await database.transaction(metadataTransaction(statements, "rollback"));
+    const [{ Plan: root }] = JSON.parse(rows.at(-1)!.map(([line]) => line).join("\n"));
+    return { kind: "plan", root };
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    const { sqlstate, message } = error.failure;
+    // Class 22 is data exceptions.
+    return sqlstate.startsWith("22") ? null : { kind: "error", sqlstate, message };
+  }
+}
