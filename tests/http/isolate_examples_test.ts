@@ -25,14 +25,14 @@ for (const [script, cases] of examples) {
       database.uri!,
       (client) => client.query(`drop schema api cascade; ${sql}`),
     );
-    const { path: name, file } = readCases(new URL(cases, folder).pathname);
+    const { name, file } = readCases(new URL(cases, folder).pathname);
     const { setup } = database;
     const { text, summary } = await mutationText([{ name, file, setup }]);
     deepStrictEqual(text, "");
     match(summary, /^\d+ changes noticed, 0 not noticed/);
     // The shop has 20,000 rows: about 200 requests of each caller are compared, of 700.
     let time = 0;
-    const limit = { deadline: 4000, now: () => time++, callers: file.callers.size };
+    const limit = { msPerCaller: 800, now: () => time++, report: () => {} };
     deepStrictEqual((await isolateFile({ name, file, setup }, limit)).findings, []);
   });
 }

@@ -45,11 +45,11 @@ const rows: readonly Row[] = [
     "grant select, insert on api.doc to web_user;\n",
     `anna GET /doc?select=id => 200 [{"id":1}]\nanna POST /doc {"id":3,"owner":1} => 201\n${refused}`,
     [
-      "no case notices that own lets web_user write any row to api.doc: " +
-      'anna POST /doc {"id":2,"owner":2,"draft":false} => 403 42501',
       "no case notices that own of api.doc leaves out (NOT draft)",
+      "no case notices that own lets web_user write any row to api.doc: " +
+      'anna POST /doc {"id":1900000001,"owner":2,"draft":false} => 403 42501',
       "no case notices that own of api.doc leaves out (owner = ( SELECT pg_temp.sub() AS sub)) for new rows: " +
-      'anna POST /doc {"id":2,"owner":2,"draft":false} => 403 42501',
+      'anna POST /doc {"id":1900000001,"owner":2,"draft":false} => 403 42501',
       "no case notices that own of api.doc leaves out (NOT draft) for new rows",
       "5 changes noticed, 4 not noticed, 1 without effect on the callers",
     ],

@@ -178,7 +178,7 @@ for (const engine of Object.keys(engines) as Engine[]) {
   Deno.test(`[${engine}] policy tests`, async (t) => {
     await using database = await policyDatabase(engine, includes);
     const { setup } = database;
-    const run = (text: string) => runFile("x", parseCaseFile(text), setup);
+    const run = (text: string) => runFile({ name: "x", file: parseCaseFile(text), setup });
     for (const [label, sql, cases, failures] of rows) {
       await t.step(label, async () => {
         const result = await run(accounts + docs + sql + "\n" + callers + cases);
@@ -204,7 +204,7 @@ for (const engine of Object.keys(engines) as Engine[]) {
       );
       const grant = /^Error: cannot run x as its callers: grant pg_monitor to authenticator;$/;
       const monitor = parseCaseFile(text("pg_monitor"));
-      if (login !== null) await rejects(runFile("x", monitor, login), grant);
+      if (login !== null) await rejects(runFile({ name: "x", file: monitor, setup: login }), grant);
     });
     await t.step("a claim of an answer's text", async () => {
       const text = accounts + docs + callers + "anna GET /doc?select=id\n";

@@ -537,7 +537,8 @@ create function private.limit_docs() returns trigger language plpgsql security d
 create trigger limit_docs before insert on api.doc for each row execute function private.limit_docs();
 grant insert on api.doc to web_user;
 
--- # an exclusion constraint
+-- # an exclusion constraint, and a primary key
+-- anna POST /booking of api.booking by booking_pkey
 -- anna POST /booking of api.booking by booking_span_excl
 create table api.booking (id int primary key, span int4range not null, owner int not null, exclude using gist (span with &&));
 insert into api.booking values (1, '[1,5)', 1), (2, '[7,9)', 2);

@@ -58,12 +58,18 @@ export class SavepointDatabase implements Database {
   }
 
   /** Runs `use` in a savepoint, and undoes what {@linkcode run} changed since. Calls may nest. */
-  async within<Result>(use: () => Promise<Result>): Promise<Result> {
+  async within<Result>(
+    use: () => Promise<Result>,
+    isKept: (result: Result) => boolean = () => false,
+  ): Promise<Result> {
     await this.run("savepoint svc_change");
+    let undo = "rollback to savepoint svc_change; ";
     try {
-      return await use();
+      const result = await use();
+      if (isKept(result)) undo = "";
+      return result;
     } finally {
-      await this.run("rollback to savepoint svc_change; release savepoint svc_change");
+      await this.run(`${undo}release savepoint svc_change`);
     }
   }
 
@@ -120,6 +126,12 @@ export class StatementError extends Error {
   constructor({ message }: StatementFailure) {
     super(message);
   }
+}
+
+/** Returns the message of a {@linkcode StatementError}. Throws other errors. */
+export function refusal(error: unknown): string {
+  if (error instanceof StatementError) return error.message;
+  throw error;
 }
 
 /** Returns a transaction whose result is whole and that is executed once. */

@@ -9,7 +9,7 @@ import {
   type CommandContext,
   flagsOf,
 } from "../../../api/command.ts";
-import { isolateFile, type TimeLimit } from "../isolation/isolate.ts";
+import { isolateFile } from "../isolation/isolate.ts";
 import { readInclude } from "../policy_test/read_cases.ts";
 import { junitText, type ReportedCase } from "../policy_test/report.ts";
 import { readFiles } from "./policy_tests.ts";
@@ -41,35 +41,29 @@ async function isolate(
   return await withTransport(config, async (connection) => {
     const { now } = connection;
     const callers = files.reduce((sum, { file }) => sum + file.callers.size, 0);
-    const limit: TimeLimit = { deadline: now() + 1000 * seconds, now, callers, report };
+    const limit = { msPerCaller: 1000 * seconds / callers, now, report };
+    // Generated requests may fail in any way.
+    const setup = { ...connection, readInclude, observe: () => {} };
     const results: ReportedCase[] = [];
     let requests = 0;
-    for (const { path, file } of files) {
-      // Generated requests may fail in any way.
-      const setup = { ...connection, readInclude, observe: () => {} };
-      const found = await isolateFile({ name: path, file, setup }, limit);
+    for (const each of files) {
+      const found = await isolateFile({ ...each, setup }, limit);
       requests += found.requests;
-      found.notes.forEach((note) => report(`${path}: ${note}`));
+      found.notes.forEach((note) => report(`${each.name}: ${note}`));
       for (const { line, text, key } of found.findings) {
-        print(
-          `${printable(line === null ? `LEAK ${path} ${text}` : `FAIL ${path}:${line} ${text}`)}\n`,
-        );
+        const place = line === null ? `LEAK ${each.name}` : `FAIL ${each.name}:${line}`;
+        print(`${printable(`${place} ${text}`)}\n`);
         const [name = "", method = "", target = ""] = key.split(" ");
-        const request = { name, method, target, headers: [], body: null, caller: null };
-        results.push({
-          file: path,
-          case: { ...request, line: line ?? 0, expectation: null },
-          difference: text,
-        });
+        const reported = { name, method, target, line: line ?? 0 };
+        results.push({ file: each.name, case: reported, difference: text });
       }
     }
     const junit = flags.get("--junit");
     if (junit !== undefined) writeFileSync(junit, junitText(results));
-    report(
-      `${results.length === 0 ? "no leaks" : `${results.length} leaks`} by ${requests} requests`,
-    );
+    const count = results.length;
+    report(`${count === 0 ? "no" : count} leaks by ${requests} requests`);
     // A run that compared nothing shows nothing.
-    if (results.length === 0 && requests === 0) throw new Error("no request was compared");
-    return results.length === 0 ? 0 : 1;
+    if (count + requests === 0) throw new Error("no request was compared");
+    return count === 0 ? 0 : 1;
   });
 }

@@ -53,10 +53,10 @@ async function test(
     }
     const start = performance.now();
     const results: CaseResult[] = [];
-    for (const { path, file } of files) results.push(...await runFile(path, file, setup));
+    for (const each of files) results.push(...await runFile({ ...each, setup }));
     const ms = Math.round(performance.now() - start);
-    for (const { path, text } of flags.has("--write") ? files : []) {
-      writeFileSync(path, withAnswers(text, results.filter(({ file }) => file === path)));
+    for (const { name, text } of flags.has("--write") ? files : []) {
+      writeFileSync(name, withAnswers(text, results.filter(({ file }) => file === name)));
     }
     const junit = flags.get("--junit");
     if (junit !== undefined) writeFileSync(junit, junitText(results));
@@ -65,9 +65,7 @@ async function test(
     const gaps = operands.length === 0 ? await gapsText(results, setup, covered) : "";
     printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${gaps}`);
     if (failures !== "" || !flags.has("--mutate")) return failures === "" ? 0 : 1;
-    const { text, summary } = await mutationText(
-      files.map(({ path, file }) => ({ name: path, file, setup })),
-    );
+    const { text, summary } = await mutationText(files.map((each) => ({ ...each, setup })));
     print(text);
     printError(`${svcDialect.productToken} test --mutate: ${summary}`);
     return text === "" ? 0 : 1;

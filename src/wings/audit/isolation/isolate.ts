@@ -1,18 +1,17 @@
 /** Compares the answers of callers between the fixtures and worlds with other hidden rows. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
-import type { AcceptedLeak, CaseCaller, CaseRequest } from "../policy_test/case_file.ts";
+import type { AcceptedLeak, CaseRequest } from "../policy_test/case_file.ts";
 import {
+  type CallerRole,
   type CaseState,
-  checkRoles,
   type NamedCases,
-  requestSender,
-  withCaseState,
+  withCases,
 } from "../policy_test/case_handler.ts";
-import { holdSequences } from "../policy_test/sequences.ts";
-import { callerRequests, fixtureRows, keyOf, roleOf } from "../policy_test/targets.ts";
-import { answerDifference, answersDiffer, answerText } from "./answers.ts";
-import { explainLeak } from "./tables.ts";
-import { applyChange, type Change, type HiddenRows, readHiddenRows } from "./worlds.ts";
+import { holdSequences, Probe } from "../policy_test/probe.ts";
+import { callerRequests, fixtureRows, keyOf } from "../policy_test/targets.ts";
+import { answerDifference, wholeAnswer } from "./answers.ts";
+import type { Change } from "./tables.ts";
+import { applyChange, type HiddenRows, readHiddenRows } from "./worlds.ts";
 
 /** A leak that no line of the file accepts, or a line that accepts no leak. */
 export interface IsolationFinding {
@@ -23,79 +22,53 @@ export interface IsolationFinding {
   readonly text: string;
 }
 
-/** The result of a file. */
-export interface IsolationResult {
-  readonly findings: readonly IsolationFinding[];
-  /** Number of requests that were compared. */
-  readonly requests: number;
-  /** Sentences about what was not compared. */
-  readonly notes: readonly string[];
-}
-
-/** A limit of the time, which the callers of all files share. */
+/** The time of each caller. */
 export interface TimeLimit {
-  readonly deadline: number;
+  readonly msPerCaller: number;
   readonly now: () => number;
-  /** Number of callers to come. */
-  callers: number;
-  /** Takes a line for each caller before its requests. Default: no reports. */
-  readonly report?: (line: string) => void;
+  /** Takes a line about each caller before its requests. */
+  readonly report: (line: string) => void;
 }
 
-/** Runs a file in one transaction, which rolls back. Rejects as `withFixtures` does. */
-export async function isolateFile(named: NamedCases, limit: TimeLimit): Promise<IsolationResult> {
-  const { name, file, setup } = named;
-  return await withCaseState(setup, { name, text: file.fixtures }, async (state) => {
-    const { database } = state;
-    const roles = Array.from(file.callers.values(), (caller) => roleOf(caller, state));
-    await checkRoles(state, name, roles);
-    const [[defaults = null, columns = null] = []] = await database.run(defaultsQuery);
-    if (defaults !== null) await database.run(defaults);
-    const [[views = null] = []] = await database.run(viewsQuery);
-    const refresh = async () => {
-      if (views !== null) await database.run(views);
-    };
-    await refresh();
-    const notes = new Set(columns === null ? [] : [`constant defaults: ${columns}`]);
-    const world = { state, refresh, reset: await holdSequences(database) };
+/**
+ * Runs a file in one transaction, which rolls back. Resolves with the number of requests that were compared, and with
+ * sentences about what was not. Rejects as `withCases` does.
+ */
+export async function isolateFile(named: NamedCases, { msPerCaller, now, report }: TimeLimit) {
+  const { file } = named;
+  return await withCases(named, async (plain, callers) => {
+    const state = await holdSequences(plain);
+    const [[refresh] = []] = await state.database.run(refreshQuery);
+    await state.database.run(refresh!);
     const leaks = new Map<string, string>();
+    const notes: string[] = [];
     let requests = 0;
-    for (const [caller, claims] of file.callers) {
-      const role = roleOf(claims, state);
-      if (role !== null) {
-        const run = await CallerRun.open(world, { named, name: caller, claims, role, limit });
-        requests += await run.compare(leaks, notes);
-      }
-      limit.callers--;
+    for (const caller of callers) {
+      const start = now();
+      const isOver = (share: number) => now() - start > msPerCaller * share;
+      const run = new CallerRun(state, caller, { refresh: refresh!, isOver, report });
+      await run.compare(file.cases.filter(({ name }) => name === caller.name), leaks);
+      requests += run.probe.answers.size;
+      notes.push(...run.notes);
     }
-    return { findings: findingsOf(leaks, file.leaks, notes), requests, notes: [...notes] };
+    return { findings: findingsOf(leaks, file.leaks, notes), requests, notes };
   });
 }
 
-/** Defaults that differ at each call become constants. */
-const defaultsQuery = `
-select string_agg(format('alter table %s alter %I set default %s', d.adrelid::regclass, a.attname,
-    case a.atttypid when 'uuid'::regtype then quote_literal('00000000-0000-4000-8000-000000900004') else 'now()' end), '; '),
-  string_agg(format('%s.%I', d.adrelid::regclass, a.attname), ', ')
-from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum and a.attgenerated = ''
-  join pg_class c on c.oid = d.adrelid and c.relkind in ('r', 'p') and pg_has_role(c.relowner, 'USAGE') and c.oid >= 16384
-where case a.atttypid when 'uuid'::regtype then pg_get_expr(d.adbin, d.adrelid) ~ 'uuid'
-  else pg_get_expr(d.adbin, d.adrelid) ~ '(clock|statement)_timestamp|timeofday' end`;
-
-/** Materialized views, which have the rows of the last refresh. */
-const viewsQuery = `
-select string_agg(format('refresh materialized view %s', c.oid::regclass), '; ' order by c.oid)
+/** Statements for materialized views, which have the rows of the last refresh. */
+const refreshQuery = `
+select coalesce(string_agg(format('refresh materialized view %s', c.oid::regclass), '; ' order by c.oid), 'select')
 from pg_class c where c.relkind = 'm' and c.relispopulated and pg_has_role(c.relowner, 'USAGE')`;
 
 function findingsOf(
   leaks: ReadonlyMap<string, string>,
   accepted: readonly AcceptedLeak[],
-  notes: ReadonlySet<string>,
+  notes: readonly string[],
 ): readonly IsolationFinding[] {
   const forms = (key: string) => [key, key.replace(/^\S+/, "*")];
   const lines = new Set(accepted.map(({ key }) => key));
   const found = new Set([...leaks.keys()].flatMap(forms));
-  const isWhole = ![...notes].some((note) => note.includes("not reached"));
+  const isWhole = !notes.some((note) => note.includes("not reached"));
   return [
     ...[...leaks].filter(([key]) => !forms(key).some((each) => lines.has(each)))
       .map(([key, text]) => ({ key, line: null, text })),
@@ -104,205 +77,151 @@ function findingsOf(
   ];
 }
 
-/** The database of a file. */
-interface World {
-  readonly state: CaseState;
-  /** Refreshes materialized views. */
-  readonly refresh: () => Promise<void>;
-  /** Sets sequences back. */
-  readonly reset: () => Promise<void>;
-}
-
-interface CallerOptions {
-  readonly named: NamedCases;
-  readonly name: string;
-  /** Null without a token. */
-  readonly claims: CaseCaller | null;
-  readonly role: string;
-  readonly limit: TimeLimit;
-}
-
-const changes: readonly Change[] = ["changed", "deleted", "inserted"];
-
-/** The requests of a caller, with their answers. */
+/** The requests of a caller in each world. */
 class CallerRun {
-  readonly #answers: string[] = [];
+  readonly probe: Probe;
+  /** Sentences about what was not compared. */
+  readonly notes = new Set<string>();
   readonly #unread = new Set<string>();
-  readonly #send: ReturnType<typeof requestSender>;
 
-  private constructor(
-    private readonly world: World,
-    private readonly options: CallerOptions,
-    private readonly tables: readonly HiddenRows[],
-    private readonly requests: readonly CaseRequest[],
-    /** Whether eighths of the caller's time are over. */
-    private readonly isOver: (eighths: number) => boolean,
+  constructor(
+    private readonly state: CaseState,
+    private readonly caller: CallerRole,
+    private readonly options: {
+      /** Refreshes materialized views. */
+      readonly refresh: string;
+      /** Whether a share of the time is over. */
+      readonly isOver: (share: number) => boolean;
+      readonly report: TimeLimit["report"];
+    },
   ) {
-    this.#send = requestSender(world.state, options.named.setup);
+    this.probe = new Probe(state, caller, wholeAnswer);
   }
 
-  static async open(world: World, options: CallerOptions): Promise<CallerRun> {
-    const { named: { file }, name, claims, role, limit: { now, deadline, callers } } = options;
-    const start = now();
-    const isOver = (eighths: number) =>
-      (now() - start) * 8 > (deadline - start) / callers * eighths;
-    const tables = await readHiddenRows(world.state, claims);
-    const hidden = new Map(tables.map((each) => [keyOf(each.table), each]));
-    const others = fixtureRows(world.state);
-    const all = await callerRequests(world.state, role, async (relation) => {
-      const own = hidden.get(keyOf(relation));
-      if (own === undefined) return await others(relation);
-      const rows = own.hidden.slice(0, 2).map(([, values]) => values);
-      return { rows, visible: own.visible?.[1] ?? null };
-    });
-    const requests = [
-      ...file.cases.filter((each) => each.name === name),
-      // A volatile function may do what no rollback undoes.
-      ...[...all].flatMap(([key, list]) =>
-        key.endsWith("()") ? list.filter(({ method }) => method === "GET") : list
-      ),
-    ];
-    return new CallerRun(world, options, tables, requests, isOver);
-  }
-
-  /** Adds leaks, and sentences about what was not compared. Resolves with the number of requests. */
-  async compare(leaks: Map<string, string>, notes: Set<string>): Promise<number> {
-    const { name, limit } = this.options;
-    const tables = this.tables.filter(({ hidden }) => hidden.length > 0).length;
-    limit.report?.(`${name}: ${this.requests.length} requests, ${tables} tables with hidden rows`);
-    // The answers have 1.8 eighths of the time. Each world has 2, of which 0.8 are for its changes.
-    for (const request of this.requests) {
-      if (this.isOver(1.8)) this.#unread.add(pathOf(request));
-      else this.#answers.push(await this.#ask(request));
-    }
-    for (const [at, change] of changes.entries()) {
-      const found = new Map<number, string>();
-      await this.#within(change, this.tables, {
-        eighths: 2.6 + 2 * at,
-        use: () => this.#differences(found),
-      });
-      for (const index of found.keys()) {
-        const { method, target } = this.requests[index]!;
-        if (!await this.#difference(index)) continue;
-        found.delete(index);
-        notes.add(`${name} ${method} ${target}: the answers always differ`);
+  /** Adds leaks by their keys. */
+  async compare(cases: readonly CaseRequest[], leaks: Map<string, string>): Promise<void> {
+    const { caller: { name }, notes } = this;
+    const tables = await readHiddenRows(this.state, this.caller);
+    const hidden = tables.filter((each) => each.hidden.length > 0);
+    const requests = [...cases, ...await this.#requests(tables)];
+    const counts = `${requests.length} requests, ${hidden.length} tables with hidden rows`;
+    this.options.report(`${name}: ${counts}`);
+    // Each world has a quarter of the time, of which its changes have a third. The answers have the rest.
+    await this.probe.record(this.#timely(requests, 0.22));
+    for (const [at, change] of (["changed", "deleted", "inserted"] as const).entries()) {
+      const found = await this.#after(change, hidden, 0.32 + 0.25 * at);
+      for await (const [request] of this.probe.differences(found.keys())) {
+        found.delete(request);
+        notes.add(`${name} ${request.method} ${request.target}: the answers always differ`);
       }
-      await this.#explain(change, found, leaks);
+      // Some changes need changes of other rows of the table, or of several tables.
+      const parts = [
+        ...hidden.flatMap((table) =>
+          [...table.hidden.map((row) => [row]), table.hidden].map((
+            hidden,
+          ) => [{ ...table, hidden }])
+        ),
+        hidden,
+      ];
+      for (const part of parts) {
+        if (found.size === 0) break;
+        const isAll = part === hidden;
+        const own = isAll ? found : await this.#after(change, part, 1, found.keys());
+        for (const [request, after] of own) {
+          const answers = [this.probe.answers.get(request)!, after] as const;
+          const [key, text] = leakOf(name, { change, request, answers, tables: part });
+          if (!leaks.has(key)) leaks.set(key, text);
+          found.delete(request);
+        }
+      }
     }
-    const empty = this.tables.filter(({ hidden }) => hidden.length === 0).map(({ table }) =>
-      table.sql
-    );
-    if (empty.length > 0) notes.add(`${name}, no hidden rows: ${empty.join(", ")}`);
+    const others = tables.filter((each) => !hidden.includes(each)).map(({ table }) => table.sql);
+    if (others.length > 0) notes.add(`${name}, no hidden rows: ${others.join(", ")}`);
     if (this.#unread.size > 0) notes.add(`${name}, not reached: ${[...this.#unread].join(", ")}`);
-    return this.#answers.length;
   }
 
-  async #ask(request: CaseRequest): Promise<string> {
-    if (!/^(?:GET|HEAD)$/.test(request.method)) await this.world.reset();
-    return await answerText(request, await this.#send(this.options.claims, request));
+  async #requests(tables: readonly HiddenRows[]): Promise<readonly CaseRequest[]> {
+    const own = new Map(tables.map((each) => [keyOf(each.table), each]));
+    const others = fixtureRows(this.state);
+    const all = await callerRequests(this.state, this.caller.role, async (relation) => {
+      const found = own.get(keyOf(relation));
+      if (found === undefined) return await others(relation);
+      const rows = found.hidden.slice(0, 2).map(([, values]) => values);
+      return { rows, visible: found.visible?.[1] ?? null };
+    });
+    // A volatile function may do what no rollback undoes.
+    return [...all].flatMap(([key, list]) =>
+      key.endsWith("()") ? list.filter(({ method }) => method === "GET") : list
+    );
   }
 
-  /** Resolves with the answer if it differs from the first one, else with null. */
-  async #difference(index: number): Promise<string | null> {
-    const request = this.requests[index]!;
-    const other = await this.#ask(request);
-    return answersDiffer(request, this.#answers[index]!, other) ? other : null;
-  }
-
-  async #differences(found: Map<number, string>): Promise<void> {
-    for (const index of this.#answers.keys()) {
-      if (this.isOver(8)) {
-        this.#unread.add(pathOf(this.requests[index]!));
-        continue;
-      }
-      const other = await this.#difference(index);
-      if (other !== null) found.set(index, other);
+  /** Yields requests until a share of the time is over. */
+  *#timely(requests: Iterable<CaseRequest>, share: number): Generator<CaseRequest> {
+    for (const request of requests) {
+      if (this.options.isOver(share)) this.#unread.add(pathOf(request));
+      else yield request;
     }
   }
 
-  /** Runs `use` after changes of the rows, unless no change is possible. */
-  #within(
+  /** Resolves with the answers that differ after changes of rows, for which a share of the time is left. */
+  async #after(
     change: Change,
     tables: readonly HiddenRows[],
-    { eighths, use }: { readonly eighths: number; readonly use: () => Promise<void> },
-  ): Promise<void> {
-    const { state: { database }, refresh } = this.world;
-    return database.within(async () => {
+    share: number,
+    requests: Iterable<CaseRequest> = this.probe.answers.keys(),
+  ): Promise<Map<CaseRequest, string>> {
+    const { state: { database }, options: { refresh, isOver } } = this;
+    return await database.within(async () => {
       let count = 0;
       for (const each of tables) {
-        if (this.isOver(eighths)) this.#unread.add(`rows of ${each.table.sql}`);
+        if (isOver(share)) this.#unread.add(`rows of ${each.table.sql}`);
         else count += await applyChange(database, change, each);
       }
-      if (count === 0) return;
-      await refresh();
-      await use();
-    });
-  }
-
-  /** Finds the row whose change each difference needs. */
-  async #explain(
-    change: Change,
-    found: Map<number, string>,
-    leaks: Map<string, string>,
-  ): Promise<void> {
-    for (const table of this.tables) {
-      // Some changes need changes of other rows of the table.
-      for (const hidden of [...table.hidden.map((row) => [row]), table.hidden]) {
-        if (found.size === 0 || hidden.length === 0) break;
-        const use = async () => {
-          for (const index of found.keys()) {
-            const other = await this.#difference(index);
-            if (other === null) continue;
-            this.#add(leaks, { change, index, other, tables: [{ ...table, hidden }] });
-            found.delete(index);
-          }
-        };
-        await this.#within(change, [{ ...table, hidden }], { eighths: 8, use });
+      const found = new Map<CaseRequest, string>();
+      if (count === 0) return found;
+      await database.run(refresh);
+      for await (const each of this.probe.differences(this.#timely(requests, 1))) {
+        found.set(...each);
       }
-    }
-    // The others need changes of several tables.
-    for (const [index, other] of found) {
-      this.#add(leaks, { change, index, other, tables: this.tables });
-    }
-  }
-
-  #add(leaks: Map<string, string>, { change, index, other, tables }: ChangedAnswer): void {
-    const request = this.requests[index]!;
-    const { method, target, body } = request;
-    const answers = [this.#answers[index]!, other] as const;
-    const words = wordsOf(`${percentDecode(target, "replace")} ${body ?? ""}`);
-    const [table, { name, why }] = explainLeak(
-      tables.map((each) => each.table),
-      ({ kind, word }) =>
-        kind === "constraint"
-          ? answers.some((answer) => answer.includes(`${word}\\"`))
-          : words.includes(wordsOf(word)),
-    );
-    const object = name.replace(/\s/g, "%20");
-    const relation = keyOf(table).replace(/\s/g, "%20");
-    const caller = this.options.name;
-    const verb = method.replace("HEAD", "GET");
-    const key = `${caller} ${verb} ${pathOf(request)} of ${relation} by ${object}`;
-    const [row] = tables.length === 1 ? tables[0]!.hidden : [];
-    const keys = table.columns.filter(({ isKey }) => isKey).map((each) =>
-      each.name.replaceAll('"', "")
-    );
-    const parts = row === undefined ? [] : keys.map((each) => `${each}=${row[1][each]}`);
-    const subject = [keyOf(table), ...parts, change].join(" ");
-    const line = [caller, method, target, ...body === null ? [] : [body]].join(" ");
-    const text = `${line}: ${subject}: ${answerDifference(...answers)}; ${name}, ${why}.`;
-    if (!leaks.has(key)) leaks.set(key, `${text} To accept it: leak: ${key}: REASON`);
+      return found;
+    });
   }
 }
 
 /** An answer that differs after a change of rows. */
 interface ChangedAnswer {
   readonly change: Change;
-  /** Number of the request. */
-  readonly index: number;
-  readonly other: string;
+  readonly request: CaseRequest;
+  readonly answers: readonly [before: string, after: string];
   /** The table with the row, or all. */
   readonly tables: readonly HiddenRows[];
+}
+
+/** Returns the key of a leak, and its text. */
+function leakOf(caller: string, { change, request, answers, tables }: ChangedAnswer) {
+  const { method, target, body } = request;
+  const words = wordsOf(`${percentDecode(target, "replace")} ${body ?? ""}`);
+  const causes = tables.flatMap(({ table }) =>
+    table.causes.filter(({ isConstraint, word }) =>
+      isConstraint
+        ? answers.some((answer) => answer.includes(`${word}\\"`))
+        : words.includes(wordsOf(word))
+    ).map((cause) => ({ ...cause, table }))
+  );
+  const { table } = tables[0]!;
+  const why = "policies that do not restrict this request";
+  const cause = causes[0] ?? { table, name: keyOf(table), why };
+  const [relation, object] = [keyOf(cause.table), cause.name].map((name) =>
+    name.replace(/\s/g, "%20")
+  );
+  const verb = method.replace("HEAD", "GET");
+  const key = `${caller} ${verb} ${pathOf(request)} of ${relation} by ${object}`;
+  const row = tables.length === 1 ? tables[0]!.hidden[0]![1] : {};
+  const places = table.keys.filter((each) => each in row).map((each) => `${each}=${row[each]}`);
+  const subject = [keyOf(cause.table), ...places, change].join(" ");
+  const line = [caller, method, target, body ?? []].flat().join(" ");
+  const text = `${line}: ${subject}: ${answerDifference(...answers)}; ${cause.name}, ${cause.why}.`;
+  return [key, `${text} To accept it: leak: ${key}: REASON`] as const;
 }
 
 /** Returns the words of a text between spaces, to search whole words in it. */

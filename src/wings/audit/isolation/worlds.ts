@@ -1,12 +1,11 @@
 /** Changes the rows that a caller cannot see. @module */
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import {
+  refusal,
   type SavepointDatabase,
-  StatementError,
 } from "../../../database/connection/savepoint_database.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
 import {
-  and,
   catalogueSql,
   compile,
   ident,
@@ -17,10 +16,9 @@ import {
 } from "../../../base/sql/fragment.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { callerReader } from "../access/counts.ts";
-import type { CaseCaller } from "../policy_test/case_file.ts";
-import type { CaseState } from "../policy_test/case_handler.ts";
+import type { CallerRole, CaseState } from "../policy_test/case_handler.ts";
 import { freshValues, type JsonRow } from "../policy_test/requests.ts";
-import { type PolicyTable, type TableColumn, tablesQuery } from "./tables.ts";
+import { type Change, type PolicyTable, tablesQuery } from "./tables.ts";
 
 /** A row: the table that stores it with its place, and its values. */
 export type StoredRow = readonly [place: string, values: JsonRow];
@@ -33,9 +31,6 @@ export interface HiddenRows {
   /** Resolves with the places of the rows that the caller sees. */
   readonly seen: (places: readonly string[]) => Promise<readonly string[]>;
 }
-
-/** How a world differs from the fixtures. */
-export type Change = "changed" | "deleted" | "inserted";
 
 /** Most rows of a table that are read, and most that are changed. */
 const [maxRead, maxHidden] = [50, 8];
@@ -52,13 +47,13 @@ function isAt(places: readonly string[]): Sql {
 /** Reads the hidden rows of each table with row-level security. Rows of the fixtures precede others. */
 export async function readHiddenRows(
   { appState, database }: CaseState,
-  caller: CaseCaller | null,
+  { caller, role }: CallerRole,
 ): Promise<readonly HiddenRows[]> {
   const { config } = appState.snapshot;
-  const claims = { role: config.dbAnonRole!, claims: "{}" };
-  const identity = callerIdentity(caller ?? claims, config);
+  const identity = callerIdentity(caller ?? { role, claims: "{}" }, config);
   const read = await callerReader({ database, config, identity });
-  const statement = { text: tablesQuery, params: [identity.role], use: "rows" } as const;
+  const params = [identity.role, JSON.stringify(freshValues)];
+  const statement = { text: tablesQuery, params, use: "rows" } as const;
   const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
   const found: HiddenRows[] = [];
   for (const table of JSON.parse(rows.at(-1)![0]![0]!) as PolicyTable[]) {
@@ -92,19 +87,6 @@ function noRows(error: unknown): [] {
   throw error;
 }
 
-/** Keeps the effect of `use` if it resolves with true. */
-async function attempt(database: SavepointDatabase, use: () => Promise<boolean>): Promise<boolean> {
-  await database.run("savepoint svc_attempt");
-  const isKept = await use().catch((error) => {
-    if (error instanceof StatementError) return false;
-    throw error;
-  });
-  await database.run(
-    `${isKept ? "" : "rollback to savepoint svc_attempt; "}release savepoint svc_attempt`,
-  );
-  return isKept;
-}
-
 /**
  * Applies a change to hidden rows in the open savepoint, as far as constraints and triggers let it, and as the rows
  * stay hidden. Resolves with the number of changes.
@@ -114,84 +96,29 @@ export async function applyChange(
   change: Change,
   { table, hidden, seen }: HiddenRows,
 ): Promise<number> {
-  const name = ident(table.schema, table.name);
   let places = hidden.map(([at]) => at);
-  const run = (statement: Sql, count: number) =>
-    attempt(database, async () => {
-      const written = await database.run(compile(sql`${statement} returning ${place}`).text);
-      const after = written.map(([at]) => at!);
-      // Deferred constraints are checked at the end of each request.
-      await database.within(() => database.run("set constraints all immediate"));
-      if (
-        after.length < count || change !== "deleted" && (await seen(after)).length > 0
-      ) return false;
-      if (change === "changed") places = after;
-      return true;
-    });
-  let applied = 0;
-  if (change === "changed") {
-    for (const column of places.length === 0 ? [] : table.columns) {
-      if (column.isKey || column.isGenerated || column.isReferenced) continue;
-      for (const value of otherValues(column, table)) {
-        const update = sql`update ${name} t set ${catalogueSql(column.name)} = ${value} where ${
-          isAt(places)
-        }`;
-        if (!await run(update, places.length)) continue;
-        applied++;
+  let count = 0;
+  /** Resolves with whether the statement wrote all the rows, which stay hidden. */
+  const write = async (statement: string, at: readonly string[]) => {
+    const query = sql`${catalogueSql(statement)} and ${isAt(at)} returning ${place}`;
+    const written = (await database.run(compile(query).text)).map(([each]) => each!);
+    // Deferred constraints are checked at the end of each request.
+    await database.within(() => database.run("set constraints all immediate"));
+    if (written.length < at.length) return false;
+    if (change !== "deleted" && (await seen(written)).length > 0) return false;
+    if (change === "changed") places = written;
+    return true;
+  };
+  for (const statements of hidden.length === 0 ? [] : table.changes[change]) {
+    for (const at of change === "changed" ? [places] : places.map((each) => [each])) {
+      for (const statement of statements) {
+        const use = () => write(statement, at);
+        if (await database.within(use, (isKept) => isKept).catch(refusal) !== true) continue;
+        count++;
         break;
       }
+      if (change === "inserted" && count > 0) break;
     }
   }
-  for (const at of change === "deleted" ? places : []) {
-    const condition = and([isAt([at]), catalogueSql(table.unreferenced)]);
-    if (await run(sql`delete from ${name} t where ${condition}`, 1)) applied++;
-  }
-  for (const at of change === "inserted" ? places : []) {
-    for (const parents of ["same", "other"] as const) {
-      if (applied === 0 && await run(insertOf(table, at, parents), 1)) applied++;
-    }
-  }
-  return applied;
-}
-
-/** Copies a row with other keys. */
-function insertOf(table: PolicyTable, at: string, parents: "same" | "other"): Sql {
-  const name = ident(table.schema, table.name);
-  const columns = table.columns.filter(({ isGenerated }) => !isGenerated);
-  const values = columns.map((column) => {
-    const isCopied = !(column.isKey || column.isUnique) ||
-      column.parent !== null && parents === "same";
-    const fresh = freshValues.find(([type]) => type.test(column.type));
-    return isCopied
-      ? sql`t.${catalogueSql(column.name)}`
-      : column.parent !== null || fresh === undefined
-      ? otherValues(column, table)[0]!
-      : literal(String(fresh[1]));
-  });
-  return sql`insert into ${name} as t (${join(columns.map((column) => catalogueSql(column.name)))})
-    overriding system value select ${join(values)} from ${name} t where ${isAt([at])}`;
-}
-
-/** Returns other values of a column of the row `t`, the most different first. */
-function otherValues({ name, type, category, parent }: TableColumn, table: PolicyTable): Sql[] {
-  const value = catalogueSql(`t.${name}`);
-  const text = sql`coalesce(${value}::pg_catalog.text, '')`;
-  const byCategory: Readonly<Record<string, readonly Sql[]>> = {
-    B: [sql`not coalesce(${value}, false)`],
-    N: [sql`coalesce(${value}, 0) + 7919`, sql`coalesce(${value}, 0) + 1`],
-    S: [sql`${text} || 'x'`],
-    D: [sql`coalesce(${value}, pg_catalog.now()) + interval '1 day'`],
-    T: [sql`coalesce(${value}, interval '0') + interval '1 day'`],
-    A: [sql`${value} || ${value}`],
-    E: [sql`(select e from pg_catalog.unnest(pg_catalog.enum_range(null::${catalogueSql(type)})) e
-      where e is distinct from ${value} limit 1)`],
-  };
-  const other = (from: string, column: string) =>
-    sql`(select o.${catalogueSql(column)} from ${catalogueSql(from)} o
-      where o.${catalogueSql(column)} is distinct from ${value} order by 1 desc limit 1)`;
-  if (parent !== null) return [other(...parent), sql`null`];
-  const own = type === "uuid"
-    ? [sql`pg_catalog.md5(${text})::pg_catalog.uuid`]
-    : byCategory[category] ?? [sql`'{"svc": 1}'`];
-  return [...own, other(table.sql, name), sql`null`];
+  return count;
 }

@@ -1,5 +1,5 @@
 /** Mutants: changes of policies, grants and views that a policy test must notice. @module */
-import type { AccessPolicy } from "../access/access_query.ts";
+import { groupBy } from "../../../base/lib/group_by.ts";
 import type { AccessCell } from "../access/cells.ts";
 
 /** A change of the catalogue. */
@@ -19,82 +19,89 @@ export function mutantsOf(
   cells: readonly AccessCell[],
   views: ReadonlySet<string>,
 ): readonly Mutant[] {
-  const all = [...cells.flatMap(grantMutants), ...policyMutants(cells)];
-  for (const { relation } of cells.filter((cell) => views.has(cell.relation.replaceAll('"', "")))) {
-    for (const [value, reader] of [[true, "caller"], [false, "owner"]]) {
-      const sql = `alter view ${relation} set (security_invoker = ${value})`;
-      all.push({ relation, sql, effect: `${relation} reads as its ${reader}`, matters: true });
-    }
-  }
+  const viewCells = cells.filter(({ relation }) => views.has(relation.replaceAll('"', "")));
+  const all = [
+    ...cells.flatMap(grantMutants),
+    ...policyMutants(cells),
+    ...viewCells.flatMap(({ relation }) =>
+      [["true", "caller"], ["false", "owner"]].map(([value, reader]): Mutant => ({
+        relation,
+        sql: `alter view ${relation} set (security_invoker = ${value})`,
+        effect: `${relation} reads as its ${reader}`,
+        matters: true,
+      }))
+    ),
+  ];
   return [...new Map(all.map((mutant) => [mutant.sql, mutant])).values()];
 }
 
 function grantMutants({ relation, role, action, may, columns }: AccessCell): Mutant[] {
-  const mutant = (sql: string, verb: string): Mutant => (
-    { relation, sql, effect: `${role} ${verb} ${relation}`, matters: true }
-  );
   const object = action === "execute" ? `function ${relation}` : relation;
-  const parts = columns?.map((column) => `${action} (${column})`) ?? [action];
-  const revoked = may === "no"
-    ? []
-    : parts.map((part) =>
-      mutant(`revoke ${part} on ${object} from ${role}, public`, `loses ${part} on`)
-    );
-  if (action !== "select" || (may !== "no" && columns === null)) return revoked;
-  return [...revoked, mutant(`grant select on ${relation} to ${role}`, "gains select on")];
+  const parts = may === "no" ? [] : columns?.map((each) => `${action} (${each})`) ?? [action];
+  const changes = parts.map((part) => [
+    `revoke ${part} on ${object} from ${role}, public`,
+    `loses ${part}`,
+  ]);
+  if (action === "select" && (may === "no" || columns !== null)) {
+    changes.push([`grant select on ${relation} to ${role}`, "gains select"]);
+  }
+  return changes.map(([sql = "", words]) => (
+    { relation, sql, effect: `${role} ${words} on ${relation}`, matters: true }
+  ));
 }
 
 /** Of a policy with both, USING and WITH CHECK change one at a time. */
 function policyMutants(cells: readonly AccessCell[]): Mutant[] {
-  const policies = new Map<
-    string,
-    { readonly policy: AccessPolicy; readonly cells: AccessCell[] }
-  >();
-  for (const cell of cells) {
-    for (const policy of cell.policies) {
-      const key = `${policy.name} on ${cell.relation}`;
-      const entry = policies.get(key) ?? { policy, cells: [] };
-      policies.set(key, { policy, cells: [...entry.cells, cell] });
-    }
-  }
-  return Array.from(
-    policies,
-    ([key, { policy: { name, permissive, using, ...policy }, cells }]) => {
-      const { relation } = cells[0]!;
-      const writes = cells.filter(({ action }) => action === "insert" || action === "update");
-      const check = writes.length === 0 ? null : policy.check ?? using;
-      const isChecked = writes.some(({ columns }) =>
-        columns?.some((column) => new RegExp(`(?<![:'\\w])${column}\\b`).test(check!)) ?? true
-      );
-      const mutant = (sql: string, effect: string, matters = true): Mutant => (
-        { relation, sql, effect, matters }
-      );
-      const alter = (by: string | null, ifNew: string | null) =>
-        `alter policy ${key}${by === null ? "" : ` using (${by})`}` +
-        (ifNew === null ? "" : ` with check (${ifNew})`);
-      const list = (all: readonly string[]) => [...new Set(all)].join(", ");
-      const roles = list(cells.map(({ role }) => role));
-      const verbs = list(cells.map(({ action }) => action).filter((action) => action !== "insert"));
-      const found = [mutant(`drop policy ${key}`, `${name} of ${relation} is dropped`)];
-      // To drop a restrictive policy means the same as one of these.
-      if (using !== null && using !== "true" && (permissive || check !== null)) {
-        const effect = `${name} lets ${roles} ${verbs} all rows of ${relation}`;
-        found.push(mutant(alter("true", check), effect));
-      }
-      if (check !== null && check !== "true" && (permissive || using !== null)) {
-        const effect = `${name} lets ${roles} write any row to ${relation}`;
-        found.push(mutant(alter(using, "true"), effect, isChecked));
-      }
-      for (const { conjunct, rest } of conjunctsOf(using ?? "")) {
-        found.push(mutant(alter(rest, check), `${name} of ${relation} leaves out ${conjunct}`));
-      }
-      for (const { conjunct, rest } of conjunctsOf(check ?? "")) {
-        const effect = `${name} of ${relation} leaves out ${conjunct} for new rows`;
-        found.push(mutant(alter(using, rest), effect, isChecked));
-      }
-      return found;
-    },
-  ).flat();
+  const pairs = cells.flatMap((cell) => cell.policies.map((policy) => ({ policy, cell })));
+  const groups = groupBy(pairs, ({ policy, cell }) => `${policy.name} on ${cell.relation}`);
+  return Array.from(groups, ([key, pairs]) => {
+    const { policy: { name, permissive, using, check: own }, cell: { relation } } = pairs[0]!;
+    const writes = pairs.filter(({ cell: { action } }) => /insert|update/.test(action));
+    const check = writes.length === 0 ? null : own ?? using;
+    const unique = (part: "role" | "action") => [...new Set(pairs.map(({ cell }) => cell[part]))];
+    const verbs = unique("action").filter((action) => action !== "insert").join(", ");
+    const lets = `${name} lets ${unique("role").join(", ")}`;
+    const alter = (newUsing: string | null, newCheck: string | null) =>
+      `alter policy ${key}${newUsing === null ? "" : ` using (${newUsing})`}` +
+      (newCheck === null ? "" : ` with check (${newCheck})`);
+    const isChecked = writes.some(({ cell: { columns } }) =>
+      columns?.some((column) => new RegExp(`(?<![:'\\w])${column}\\b`).test(check!)) ?? true
+    );
+    // To drop a restrictive policy means the same as `true` for its only condition.
+    const hasAll = permissive || using !== null && check !== null;
+    const mutant = (sql: string, effect: string, matters = true): Mutant => (
+      { relation, sql, effect, matters }
+    );
+    return [
+      mutant(`drop policy ${key}`, `${name} of ${relation} is dropped`),
+      ...weakerConditions(using, hasAll).map(([text, conjunct]) =>
+        mutant(
+          alter(text, check),
+          conjunct === null
+            ? `${lets} ${verbs} all rows of ${relation}`
+            : `${name} of ${relation} leaves out ${conjunct}`,
+        )
+      ),
+      ...weakerConditions(check, hasAll).map(([text, conjunct]) =>
+        mutant(
+          alter(using, text),
+          conjunct === null
+            ? `${lets} write any row to ${relation}`
+            : `${name} of ${relation} leaves out ${conjunct} for new rows`,
+          isChecked,
+        )
+      ),
+    ];
+  }).flat();
+}
+
+/** Returns `true`, and the condition without each conjunct, which is null for `true`. */
+function weakerConditions(condition: string | null, hasAll: boolean) {
+  if (condition === null || condition === "true") return [];
+  return [
+    ...hasAll ? [["true", null] as const] : [],
+    ...conjunctsOf(condition).map(({ conjunct, rest }) => [rest, conjunct] as const),
+  ];
 }
 
 /** Returns a condition of `pg_get_expr`, where brackets enclose each chain of AND, with `true` for each operand. */

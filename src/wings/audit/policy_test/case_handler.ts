@@ -24,24 +24,19 @@ export interface RunSetup extends TransportSetup {
 }
 
 /** A service whose database has the fixtures. */
-export type CaseState = { readonly appState: AppState; readonly database: SavepointDatabase };
+export interface CaseState {
+  readonly appState: AppState;
+  readonly database: SavepointDatabase;
+  /** Sends the request of a caller to the handler. */
+  readonly send: (caller: CaseCaller | null, request: CaseRequest) => Promise<Response>;
+}
 
-/** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withFixtures} does. */
-export async function runFile(
-  name: string,
-  file: CaseFile,
-  setup: RunSetup,
-): Promise<readonly CaseResult[]> {
-  const script = { name, text: file.fixtures };
-  return await withCaseState(setup, script, async (state) => {
-    const run = await caseRunner(state, { name, file, setup });
-    const results: CaseResult[] = [];
-    for (const each of file.cases) {
-      if (state.database.counts().open === 0) break;
-      results.push(await run(each));
-    }
-    return results;
-  });
+/** A caller of a file, with its role. */
+export interface CallerRole {
+  readonly name: string;
+  /** Null without a token. */
+  readonly caller: CaseCaller | null;
+  readonly role: string;
 }
 
 /** A file to run, with its name for errors and reports. */
@@ -51,58 +46,66 @@ export interface NamedCases {
   readonly setup: RunSetup;
 }
 
-/** Returns the function that runs a case. Rejects with an `Error` if the login cannot take the role of a caller. */
-export async function caseRunner(
-  state: CaseState,
+/** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withCases} does. */
+export async function runFile(named: NamedCases): Promise<readonly CaseResult[]> {
+  return await withCases(named, async (state) => {
+    const results: CaseResult[] = [];
+    for (const each of named.file.cases) {
+      if (state.database.counts().open === 0) break;
+      results.push(await runCase(state, named.name, each));
+    }
+    return results;
+  });
+}
+
+/** Runs a case of the file with a name. */
+export async function runCase(
+  { appState, send }: CaseState,
+  file: string,
+  each: PolicyCase,
+): Promise<CaseResult> {
+  const answer = await readAnswer(await send(each.caller, each));
+  const difference = each.expectation === null
+    ? `expected nothing, got ${answerText(answer)}; --write adds it`
+    : differenceOf(each.expectation, answer);
+  const role = each.caller === null ? appState.snapshot.config.dbAnonRole : each.caller.role;
+  return { file, case: each, role, answer, difference };
+}
+
+/**
+ * Runs `use` with a service whose database has the fixtures of a file, and with the callers that have a role. Rejects
+ * as {@linkcode withFixtures} does, and with an `Error` if the login cannot take a role.
+ */
+export async function withCases<Result>(
   { name, file, setup }: NamedCases,
-): Promise<(each: PolicyCase) => Promise<CaseResult>> {
-  const { dbAnonRole } = state.appState.snapshot.config;
-  const roleOf = ({ caller }: PolicyCase) => caller === null ? dbAnonRole : caller.role;
-  await checkRoles(state, name, file.cases.map(roleOf));
-  const send = requestSender(state, setup);
-  return async (each) => {
-    const answer = await readAnswer(await send(each.caller, each));
-    const difference = each.expectation === null
-      ? `expected nothing, got ${answerText(answer)}; --write adds it`
-      : differenceOf(each.expectation, answer);
-    return { file: name, case: each, role: roleOf(each), answer, difference };
-  };
-}
-
-/** Rejects with an `Error` if the login cannot take a role. */
-export async function checkRoles(
-  { database }: CaseState,
-  name: string,
-  roles: readonly (string | null)[],
-): Promise<void> {
-  const statement = { text: mendingSql, params: [JSON.stringify(roles)], use: "rows" } as const;
-  const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
-  const sql = rows.at(-1)!.join(" ");
-  if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
-}
-
-/** Returns the function that sends the request of a caller to the handler. */
-export function requestSender({ appState }: CaseState, { wings, onOperation }: RunSetup) {
-  const guard = { openGuard: observingGuard(wings, onOperation ?? (() => {})) };
-  const handle = serviceHandler(appState, "shared", [guard, ...wings]);
-  const { config } = appState.snapshot;
-  return async (caller: CaseCaller | null, request: CaseRequest): Promise<Response> => {
-    const identity = caller && callerIdentity(caller, config);
-    return await handle(requestOf(request), { isUnlogged: true, ...identity && { identity } });
-  };
+  use: (state: CaseState, callers: readonly CallerRole[]) => Promise<Result>,
+): Promise<Result> {
+  return await withCaseState(setup, { name, text: file.fixtures }, async (state) => {
+    const { database, appState: { snapshot: { config } } } = state;
+    const callers = [...file.callers].flatMap(([name, caller]) => {
+      const role = caller?.role ?? config.dbAnonRole;
+      return role === null ? [] : [{ name, caller, role }];
+    });
+    const params = [JSON.stringify(callers.map(({ role }) => role))];
+    const statement = { text: mendingSql, params, use: "rows" } as const;
+    const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
+    const sql = rows.at(-1)!.join(" ");
+    if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
+    return await use(state, callers);
+  });
 }
 
 /** Grants what the login needs to take roles. From PostgreSQL 16 on, a membership may lack the option SET. */
 const mendingSql = `
 select distinct format(case when r.oid is null then 'create role %I;' else 'grant %I to %I;' end, name, session_user)
 from json_array_elements_text($1) name left join pg_roles r on rolname = name
-where name is not null and (r.oid is null or not pg_has_role(session_user, r.oid,
-  case when current_setting('server_version_num')::int < 160000 then 'MEMBER' else 'SET' end)) order by 1`;
+where r.oid is null or not pg_has_role(session_user, r.oid,
+  case when current_setting('server_version_num')::int < 160000 then 'MEMBER' else 'SET' end) order by 1`;
 
 /** Runs `use` with a service whose database has the fixtures. Rejects as {@linkcode withFixtures}
  * does. */
 export async function withCaseState<Result>(
-  { transport, readInclude, source, observe, now }: RunSetup,
+  { transport, readInclude, source, observe, now, wings, onOperation = () => {} }: RunSetup,
   script: FixtureScript,
   use: (parts: CaseState) => Promise<Result>,
 ): Promise<Result> {
@@ -114,7 +117,13 @@ export async function withCaseState<Result>(
     try {
       await appState.reloadSchema();
       if (appState.snapshot.cache === null) throw new Error("cannot load the schema cache");
-      return await use({ appState, database });
+      const guard = { openGuard: observingGuard(wings, onOperation) };
+      const handle = serviceHandler(appState, "shared", [guard, ...wings]);
+      const send: CaseState["send"] = async (caller, request) => {
+        const identity = caller && callerIdentity(caller, appState.snapshot.config);
+        return await handle(requestOf(request), { isUnlogged: true, ...identity && { identity } });
+      };
+      return await use({ appState, database, send });
     } finally {
       await appState.close();
     }

@@ -23,7 +23,7 @@ export async function generateTests(setup: RunSetup): Promise<string> {
     const [inserts, cases] = [new Set(all("insert")), new Set(all("cases"))];
     const text = [head, ...inserts, "===", ...all("callers"), "===", ...cases, ""].join("\n");
     try {
-      return withAnswers(text, await runFile(name, parseCaseFile(text), setup));
+      return withAnswers(text, await runFile({ name, file: parseCaseFile(text), setup }));
     } catch (error) {
       if (!(error instanceof FixtureError)) throw error;
       const { results, failure } = error.result;

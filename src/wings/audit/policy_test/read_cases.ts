@@ -7,7 +7,7 @@ import { errorMessage } from "../../../base/errors/error_message.ts";
 
 /** Reads a file of cases. Throws an `Error` with the place of a fault. */
 export function readCases(path: string) {
-  return read(path, (text) => ({ path, text, file: parseCaseFile(text) }));
+  return read(path, (text) => ({ name: path, text, file: parseCaseFile(text) }));
 }
 
 /** Reads a script that another one includes. */

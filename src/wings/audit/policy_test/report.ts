@@ -4,7 +4,7 @@ import { openGuardOf } from "../../../api/handler/handler.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import { type RunSetup, withCaseState } from "./case_handler.ts";
-import type { CaseResult } from "./case_file.ts";
+import type { CaseResult, PolicyCase } from "./case_file.ts";
 
 /** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */
 export function failureText(results: readonly CaseResult[], why: string): string {
@@ -76,7 +76,9 @@ function gap(missing: readonly string[], noun: string, plural: string): string {
 }
 
 /** The parts of a result that JUnit has. */
-export type ReportedCase = Pick<CaseResult, "file" | "case" | "difference">;
+export interface ReportedCase extends Pick<CaseResult, "file" | "difference"> {
+  readonly case: Pick<PolicyCase, "name" | "method" | "target" | "line">;
+}
 
 /** Returns the document of JUnit: a suite for each file, a test case for each line. */
 export function junitText(results: readonly ReportedCase[]): string {

@@ -32,12 +32,13 @@ export function requestsOf(
   target: RelationTarget,
   { schema, hasAggregates }: { readonly schema: string; readonly hasAggregates: boolean },
 ): readonly CaseRequest[] {
-  const { relation, grants } = target;
-  const read: readonly RequestDraft[] = grants.select.length > 0
-    ? reads(target, hasAggregates)
-    : [["GET", ""]];
+  const { relation, grants: { select } } = target;
   const profiles = relation.schema === schema ? [] : ["Accept-Profile", "Content-Profile"];
-  return [...read, ...writes(target)].map(([method, query, body, prefer]) => ({
+  const read = select.length > 0 ? reads(target, hasAggregates) : [["GET", ""] as const];
+  const drafts = [...read, ...writes(target)];
+  return [...new Map(drafts.map((draft) => [JSON.stringify(draft), draft])).values()].map((
+    [method, query, body, prefer],
+  ) => ({
     method,
     target: `/${pathSegment(relation.name)}${query && `?${query}`}`,
     headers: [
@@ -51,31 +52,24 @@ export function requestsOf(
 const list = (columns: readonly string[]) =>
   columns.map((column) => encodeText(queryName(column))).join(",");
 
-/** Returns filters by the values of a column; objects and arrays have no filter. */
-function filters(column: string, rows: readonly JsonRow[]): readonly string[] {
-  const values = rows.map((row) => row[column]).filter((value) => value !== undefined);
-  return values.filter((value) => value === null || typeof value !== "object")
-    .map((value) => equalParam(column, value === null ? null : String(value)));
-}
-
-/** Returns the filter that finds a row. */
-function whereOf({ primaryKey, columns }: Relation, row: JsonRow): string {
-  const keys = primaryKey.length > 0 ? primaryKey : columns.slice(0, 1).map(({ name }) => name);
-  return keys.flatMap((key) => filters(key, [row])).join("&");
+/** Returns filters by the values of columns; objects and arrays have no filter. */
+function filters(columns: readonly string[], row: JsonRow): readonly string[] {
+  return columns.flatMap((column) => {
+    const value = row[column];
+    if (value === undefined || value !== null && typeof value === "object") return [];
+    return [equalParam(column, value === null ? null : String(value))];
+  });
 }
 
 function reads(target: RelationTarget, hasAggregates: boolean): RequestDraft[] {
   const { relation: { primaryKey, columns }, grants: { select }, rows, computed, related } = target;
   const key = list([...primaryKey, ...select].filter((each) => select.includes(each)).slice(0, 1));
-  const ordered = columns.filter(({ name, baseType }) =>
+  const maxima = columns.filter(({ name, baseType }) =>
     select.includes(name) && /int|numeric|double|real|text|char|date|time/.test(baseType)
-  );
-  const maxima = ordered.map(({ name }) => `${list([name])}.max()`);
+  ).map(({ name }) => `${list([name])}.max()`);
   const queries = [
-    ...select.flatMap((column) =>
-      filters(column, primaryKey.includes(column) ? rows : rows.slice(-1))
-        .map((filter) => `select=${list([column])}&${filter}`)
-    ),
+    ...select.flatMap((column) => rows.flatMap((row) => filters([column], row)))
+      .map((filter) => `select=${key}&${filter}`),
     ...computed.map((name) => `select=${key}&${list([name])}=not.is.null`),
     ...computed.map((name) => `select=${key},${list([name])}&order=${list([name])}`),
     ...hasAggregates ? [`select=${["count()", ...maxima].join(",")}`] : [],
@@ -91,76 +85,117 @@ function reads(target: RelationTarget, hasAggregates: boolean): RequestDraft[] {
 
 /** Returns items of `select` that embed a relation, with parameters that use the embed. */
 function embeds(
-  [each, { relation, grants: { select }, rows }]: RelationTarget["related"][0],
+  [each, { relation: { primaryKey }, grants: { select }, rows }]: RelationTarget["related"][0],
   hasAggregates: boolean,
 ): readonly string[] {
   if (select.length === 0) return [];
-  const name = each.kind === "computed" ? each.function.name : each.foreign.name;
-  const hint = each.kind === "many-to-many"
-    ? each.junction.name
-    : each.kind !== "computed" && each.constraint;
-  const embed = list([name]) + (hint === false ? "" : `!${list([hint])}`);
+  const embed = each.kind === "computed"
+    ? list([each.function.name])
+    : `${list([each.foreign.name])}!${
+      list([each.kind === "many-to-many" ? each.junction.name : each.constraint])
+    }`;
   const isToOne = each.kind === "computed" ? each.toOne : each.kind.endsWith("to-one");
-  const isKey = (column: string) => relation.primaryKey.includes(column);
-  // Keys come last, since they decide the order alone.
-  const order = [...select.filter((column) => !isKey(column)), ...select.filter(isKey)];
-  const toOne = [
-    `...${embed}(${select.map((column, at) => `y${at}:${list([column])}`)})`,
-    `x:${embed}()&order=${order.map((column) => `x(${list([column])})`)}`,
-  ];
-  const inner = select.flatMap((column) => filters(column, rows.slice(0, 1)));
+  const toOne = () => {
+    // Keys come last, since they decide the order alone.
+    const order = [...select].sort((a, b) => +primaryKey.includes(a) - +primaryKey.includes(b));
+    return [
+      `...${embed}(${select.map((column, at) => `y${at}:${list([column])}`)})`,
+      `x:${embed}()&order=${order.map((column) => `x(${list([column])})`)}`,
+    ];
+  };
   return [
     `x:${embed}(${list(select)})`,
     `x:${embed}()&x=not.is.null`,
     ...hasAggregates ? [`x:${embed}(count())`] : [],
-    ...isToOne ? toOne : [],
-    ...inner.map((filter) => `x:${embed}!inner()&x.${filter}`),
+    ...isToOne ? toOne() : [],
+    ...filters(select, rows[0] ?? {}).map((filter) => `x:${embed}!inner()&x.${filter}`),
   ];
 }
 
 const pick = (row: JsonRow, names: readonly string[]): JsonRow =>
-  Object.fromEntries(names.map((name) => [name, row[name]]));
+  Object.fromEntries(names.filter((name) => name in row).map((name) => [name, row[name]]));
 
-function writes(target: RelationTarget): RequestDraft[] {
-  const { relation, grants: { select, insert, update, ...grants }, rows, visible, related } =
-    target;
-  const sample = visible ?? rows[0] ?? {};
-  const own = visible === null ? [] : [whereOf(relation, visible)];
-  const places = [...rows.map((row) => whereOf(relation, row)), ""];
-  const representation = (where: string) => `${where}&select=${list(select)}`;
-  const references = referencesOf(related);
-  const single = (row: JsonRow) => update.map((name) => pick(row, [name]));
-  const patches = [
-    ...single(sample),
-    ...rows.flatMap((row) => [...single(row), pick(row, update)]),
-    ...references,
-  ];
-  const first = pick(sample, update.slice(0, 1));
-  const updates: RequestDraft[] = [
-    ...own.flatMap((where) => patches.map((body): RequestDraft => ["PATCH", where, body])),
-    ...places.map((where): RequestDraft => ["PATCH", where, first]),
-    ...own.map((
-      where,
-    ): RequestDraft => ["PATCH", representation(where), first, "return=representation"]),
-  ];
-  return [
-    ...update.length > 0 ? updates : [],
-    ...insert.length > 0 ? inserts(target, sample, references) : [],
-    ...[...own, ...places].filter(() => grants.delete.length > 0).map((
-      where,
-    ): RequestDraft => ["DELETE", where]),
-  ];
-}
+/** Values of keys that no row has, by patterns of types. */
+export const freshValues = [
+  ["int|numeric", 1_900_000_001],
+  ["uuid", "00000000-0000-4000-8000-000000900003"],
+  ["text|char", "svc"],
+] as const;
 
 /** Returns the foreign keys that refer to rows of parents. */
 const referencesOf = (related: RelationTarget["related"]): readonly JsonRow[] =>
   related.flatMap(([each, { rows }]) =>
-    each.kind !== "many-to-one"
-      ? []
-      : rows.map((row): JsonRow =>
-        Object.fromEntries(each.pairs.map(([column, foreign]) => [column, row[foreign]]))
-      )
+    each.kind !== "many-to-one" ? [] : rows.map((row): JsonRow => (
+      Object.fromEntries(each.pairs.map(([column, foreign]) => [column, row[foreign]]))
+    ))
   );
+
+/** Returns writes with the values of own and hidden rows: one value, all but keys, all. */
+function writes(target: RelationTarget): RequestDraft[] {
+  const { relation: { primaryKey, columns, uniqueIndexes = [] }, grants, rows, visible } = target;
+  const { select, insert, update } = grants;
+  const names = columns.map(({ name }) => name);
+  const whereOf = (row: JsonRow) =>
+    filters(primaryKey.length > 0 ? primaryKey : names.slice(0, 1), row).join("&");
+  const sample = visible ?? rows[0] ?? {};
+  const references = referencesOf(target.related);
+  const others = names.filter((name) => !primaryKey.includes(name));
+  const parts = [...names.map((name) => pick(sample, [name])), ...references];
+  for (const row of rows) {
+    parts.push(pick(row, others), row, ...names.map((name) => pick(row, [name])));
+  }
+  const keys = uniqueIndexes.flatMap((index) => index.columns === null ? [] : [index.columns]);
+  const written = columns.filter(({ name, generated }) => insert.includes(name) && !generated);
+  const free = written.map(({ name }) => name);
+  // Defaults may reveal rows, too.
+  const fresh = Object.fromEntries(
+    written.filter((each) => each.default === null).map(({ name, baseType }) => {
+      const isKey = [...primaryKey, ...keys.flat()].includes(name) &&
+        !references.some((each) => name in each);
+      const other = freshValues.find(([type]) => isKey && new RegExp(type).test(baseType));
+      return [name, other === undefined ? sample[name] : other[1]];
+    }),
+  );
+  const first = pick(sample, update.slice(0, 1));
+  const own = visible === null ? [] : [whereOf(visible)];
+  const places = [...own, ...rows.map(whereOf), ""];
+  const drafts: readonly RequestDraft[] = [
+    ...own.flatMap((where) =>
+      parts.map((part): RequestDraft => ["PATCH", where, pick(part, update)])
+    ),
+    ...places.map((where): RequestDraft => ["PATCH", where, first]),
+    ...own.map((
+      where,
+    ): RequestDraft => [
+      "PATCH",
+      `${where}&select=${list(select)}`,
+      first,
+      "return=representation",
+    ]),
+    ...[{}, ...parts].map((part): RequestDraft => ["POST", "", { ...fresh, ...pick(part, free) }]),
+    ["POST", `select=${list(select)}`, fresh, "return=representation"],
+    ...target.related.flatMap((each) => nestedInserts(each, fresh)),
+    ...rows.flatMap((row): RequestDraft[] => [
+      ...keys.flatMap((key) =>
+        ["merge", "ignore"].map((
+          word,
+        ): RequestDraft => [
+          "POST",
+          `on_conflict=${list(key)}`,
+          pick(row, free),
+          `resolution=${word}-duplicates`,
+        ])
+      ),
+      ["PUT", whereOf(row), pick(row, free)],
+    ]),
+    ...places.map((where): RequestDraft => ["DELETE", where]),
+  ];
+  return drafts.filter(([method, , body]) => (
+    method === "PATCH"
+      ? Object.keys(body!).length > 0
+      : (method === "DELETE" ? grants.delete : insert).length > 0
+  ));
+}
 
 /** Returns inserts of a row with another one that refers to it and to a row of a third relation. */
 function nestedInserts(
@@ -172,74 +207,11 @@ function nestedInserts(
   const others = related.filter(([other]) =>
     other.kind === "many-to-one" && other.constraint !== constraint
   );
-  return referencesOf(others).map((reference): RequestDraft => [
-    "POST",
-    `columns=${list(Object.keys(fresh))},x:${list([name])}!${list([constraint])}(${
-      list(Object.keys(reference))
-    })`,
-    { ...fresh, x: [reference] },
-  ]);
-}
-
-/** Values of keys that no row has. */
-export const freshValues: readonly (readonly [type: RegExp, value: unknown])[] = [
-  [/int|numeric/, 1_900_000_001],
-  [/uuid/, "00000000-0000-4000-8000-000000900003"],
-  [/text|char/, "svc"],
-];
-
-function inserts(
-  { relation, grants, rows, related }: RelationTarget,
-  sample: JsonRow,
-  references: readonly JsonRow[],
-): RequestDraft[] {
-  const { primaryKey, columns, uniqueIndexes = [] } = relation;
-  const { select } = grants;
-  const keys = uniqueIndexes.flatMap((index) => index.columns === null ? [] : [index.columns]);
-  const written = columns.filter(({ name, generated }) =>
-    grants.insert.includes(name) && !generated
-  );
-  const fresh = Object.fromEntries(written.flatMap(({ name, baseType, default: value }) => {
-    if (primaryKey.includes(name) && value !== null) return [];
-    const isKey = [...primaryKey, ...keys.flat()].includes(name) &&
-      !references.some((each) => name in each);
-    const other = freshValues.find(([type]) => isKey && type.test(baseType));
-    return [[name, other === undefined ? sample[name] : other[1]]];
-  }));
-  const copies = rows.flatMap((row): RequestDraft[] => {
-    const body = pick(row, written.map(({ name }) => name));
-    const upserts = keys.flatMap((key) =>
-      ["merge", "ignore"].map((
-        word,
-      ): RequestDraft => [
-        "POST",
-        `on_conflict=${list(key)}`,
-        body,
-        `resolution=${word}-duplicates`,
-      ])
-    );
-    return [["POST", "", body], ...upserts, ["PUT", whereOf(relation, row), body]];
+  const embed = `x:${list([name])}!${list([constraint])}`;
+  return referencesOf(others).map((reference): RequestDraft => {
+    const columns = `columns=${list(Object.keys(fresh))},${embed}(${list(Object.keys(reference))})`;
+    return ["POST", columns, { ...fresh, x: [reference] }];
   });
-  // Constraints compare with values of other rows, and defaults may continue them.
-  const free = written.map(({ name }) => name).filter((name) => !primaryKey.includes(name));
-  const own = pick(fresh, Object.keys(fresh).filter((name) => !free.includes(name)));
-  const borrowed = free.flatMap((left): JsonRow[] =>
-    rows.slice(0, 1).map((row) => ({ ...pick(row, free), ...own, [left]: fresh[left] }))
-  );
-  const needed = written.filter((each) => each.default === null).map(({ name }) => name);
-  const short = pick(fresh, needed.filter((name) => name in fresh));
-  return [
-    ...[{}, ...references].map((
-      reference,
-    ): RequestDraft => ["POST", "", { ...fresh, ...reference }]),
-    ...borrowed.map((row): RequestDraft => ["POST", "", row]),
-    ...select.length > 0
-      ? [["POST", `select=${list(select)}`, short, "return=representation"] as const]
-      : [],
-    ...related.flatMap((each) => nestedInserts(each, fresh)),
-    ["POST", `select=${list(grants.select)}`, fresh, "return=representation"],
-    ...copies,
-  ];
 }
 
 /** Returns a call of a function. Required arguments are null. */

@@ -1,17 +1,12 @@
 /** Generates the requests of a caller to the exposed schemas, by the privileges of its role. @module */
 import type { QualifiedName, Relation } from "../../../state/schema_cache/schema_cache.ts";
-import { StatementError } from "../../../database/connection/savepoint_database.ts";
+import { refusal } from "../../../database/connection/savepoint_database.ts";
 import { compile, ident, sql } from "../../../base/sql/fragment.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { readAccess } from "../access/cells.ts";
-import type { CaseCaller, CaseRequest } from "./case_file.ts";
+import type { CaseRequest } from "./case_file.ts";
 import type { CaseState } from "./case_handler.ts";
-import { callOf, type Grants, type JsonRow, type RelationTarget, requestsOf } from "./requests.ts";
-
-/** Returns the role of a caller; null without an anonymous role. */
-export function roleOf(caller: CaseCaller | null, { appState }: CaseState): string | null {
-  return caller === null ? appState.snapshot.config.dbAnonRole : caller.role;
-}
+import { callOf, type JsonRow, type RelationTarget, requestsOf } from "./requests.ts";
 
 /** Returns the relations of all exposed schemas. */
 export function exposedRelations({ appState: { snapshot } }: CaseState): readonly Relation[] {
@@ -28,6 +23,8 @@ const plain = (name: string) => name.replaceAll('"', "");
 export const cellKey = (name: string) => plain(name).replace(/\(.*/, "()");
 export const keyOf = ({ schema, name }: QualifiedName) => plain(`${schema}.${name}`);
 
+const actions = ["select", "insert", "update", "delete"] as const;
+
 /** The rows that requests to a relation name. */
 export type RowsOf = (relation: Relation) => Promise<Pick<RelationTarget, "rows" | "visible">>;
 
@@ -42,12 +39,10 @@ export async function callerRequests(
   const options = { schema, hasAggregates: config.dbAggregatesEnabled };
   const targets = await readTargets(state, role, rowsOf);
   const routines = cache!.routineNames(schema).flatMap((name) => cache!.routines({ schema, name }));
-  const calls = Array.from(groupBy(routines, (each) => `${keyOf(each)}()`), ([key, all]) => (
-    [key, all.map(callOf)] as const
-  ));
+  const calls = groupBy(routines, (each) => `${keyOf(each)}()`);
   return new Map([
     ...targets.map((each) => [keyOf(each.relation), requestsOf(each, options)] as const),
-    ...calls,
+    ...Array.from(calls, ([key, all]) => [key, all.map(callOf)] as const),
   ]);
 }
 
@@ -67,14 +62,13 @@ async function readTargets(
   const found = new Map<string, RelationTarget & { related: RelationTarget["related"] }>();
   for (const relation of exposedRelations(state)) {
     const key = keyOf(relation);
-    const names = relation.columns.map(({ name }) => name);
-    const [select, insert, update, all] = ["select", "insert", "update", "delete"].map((action) => {
+    const grant = (action: string) => {
       const columns = granted.get(`${key} ${action}`);
-      return columns === undefined
-        ? []
-        : names.filter((name) => columns?.includes(plain(name)) ?? true);
-    });
-    const grants = { select, insert, update, delete: all } as Grants;
+      const isGranted = (name: string) => columns?.includes(plain(name)) ?? columns === null;
+      return relation.columns.map(({ name }) => name).filter(isGranted);
+    };
+    const [select = [], insert = [], update = [], all = []] = actions.map(grant);
+    const grants = { select, insert, update, delete: all };
     const computed = (cache!.data.rowFunctions ?? []).filter((each) =>
       each.relation !== null && keyOf(each.relation) === key
     ).map(({ name }) => name);
@@ -97,12 +91,9 @@ export function fixtureRows({ database }: CaseState): RowsOf {
     const order = sql`order by ${xid} = pg_catalog.txid_current() % 4294967296 desc`;
     const rows = sql`select t.* from ${ident(schema, name)} t ${isView ? sql`` : order} limit 2`;
     const query = compile(sql`select pg_catalog.json_agg(r.*) from (${rows}) r`).text;
-    const all = await database.within(() => database.run(query)).catch((error) => {
-      // A view may fail.
-      if (error instanceof StatementError) return [[null]];
-      throw error;
-    });
-    const found: JsonRow[] = JSON.parse(all[0]![0] ?? "[]");
+    // A view may fail.
+    const all = await database.within(() => database.run(query)).catch(refusal);
+    const found: JsonRow[] = JSON.parse(typeof all === "string" ? "[]" : all[0]![0] ?? "[]");
     return { rows: found, visible: found[0] ?? null };
   };
 }
