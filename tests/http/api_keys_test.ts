@@ -47,6 +47,22 @@ const rows: readonly (readonly [name: string, headers: Record<string, string>, a
     ["a JWT in apikey, which jwt-apikey-header is for", { apikey: writer }, "anon"],
     ["an unknown Bearer key beside a known one", { apikey: secret, ...bearer("x") }, unknown],
     ["an empty Bearer token", bearer(""), "401 SVC301"],
+    ["an empty apikey", { apikey: "" }, "401 SVC301 Empty JWT"],
+    ["a key between spaces", { apikey: ` ${secret} ` }, "writer"],
+    ["a key with a space", { apikey: `${secret} x` }, unknown],
+    ["two keys in apikey", { apikey: `${secret}, ${publishable}` }, "writer"],
+    ["a JWT and a key in apikey", { apikey: `${writer}, ${secret}` }, "anon"],
+    ["a JWT and two parts in apikey", { apikey: `${writer}, a.b` }, "anon"],
+    ["a JWT and a key as Bearer tokens", bearer(`${writer}, Bearer ${secret}`), "writer"],
+    ["a key and a JWT as Bearer tokens", bearer(`${secret}, Bearer ${writer}`), "writer"],
+    ["a key in Latin-1", { apikey: "sb_secret_\u00fc" }, unknown],
+    ["a key of 10 kB", { apikey: "x".repeat(10_000) }, "401 SVC301"],
+    ["two parts", bearer(`${secret}.x`), unknown],
+    ["four parts", bearer("a.b.c.d"), unknown],
+    ["three parts with a key in them", bearer(`${secret}.b.c`), "401 SVC301"],
+    ["a key in Basic", { Authorization: `Basic ${btoa(`${secret}:`)}` }, "anon"],
+    ["a key without a scheme", { Authorization: secret }, "anon"],
+    ["a key beside Basic", { Authorization: "Basic YTpi", apikey: secret }, "anon"],
   ];
 
 for (const [name, headers, answer] of rows) {
@@ -74,6 +90,15 @@ suite.test("claims of a key are those of its entry, and no setting has the key",
       .json();
   strictEqual(other.headers.authorization, `Bearer ${writer}`);
   strictEqual("apikey" in other.headers, false);
+  const sent = [
+    { apikey: secret, ...bearer(`${writer}, Bearer ${secret}`) },
+    { apikey: publishable, Authorization: `Bearer ${secret}` },
+    { Authorization: `bearer\t${secret}` },
+  ];
+  for (const headers of sent) {
+    const text = await (await api("GET /rpc/seen", { headers })).text();
+    strictEqual(/sb_(?:secret|publishable)/.test(text), false, text);
+  }
 });
 
 suite.test("answers to a key vary by it, and are private", async (api) => {

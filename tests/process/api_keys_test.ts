@@ -26,6 +26,8 @@ async function openService(): Promise<ServiceProcess & { remove(): Promise<void>
     "log-format": "json",
     "log-query": true,
     "server-path-prefix": "/rest/v1",
+    "live-path": "/live",
+    "mcp-path": "/mcp",
   });
   await service.listening();
   return { ...service, remove: () => database.remove() };
@@ -51,6 +53,30 @@ Deno.test("no log, error, metric and page of the console has an API key", async 
         texts.push(JSON.stringify([...response.headers]), await response.text());
       }
     }
+  }
+  // What a client writes into the URL, the answer may name. Nothing else does.
+  for (const key of [listed, unlisted, `svc_${"d".repeat(43)}`]) {
+    for (
+      const line of [
+        `GET /rest/v1/items?limit=1&apikey=${key}`,
+        `GET /rest/v1/items?id=eq.${key}`,
+        `GET /rest/v1/${key}`,
+        `POST /rest/v1/rpc/${key}`,
+        `GET /realtime/v1/websocket?apikey=${key}&vsn=1.0.0`,
+        `GET /rest/v1/live/items?apikey=${key}`,
+        `GET /rest/v1/live/v1/shape?table=items&secret=${key}`,
+        `GET /rest/v1/live/v1/shape?table=items&offset=-1&where=id%20%3D%20${key}`,
+      ]
+    ) {
+      const headers = { apikey: key, Authorization: `Basic ${btoa(`${key}:`)}` };
+      await (await service.fetch(line, { headers })).body?.cancel();
+    }
+    const batch = [{ method: "GET", path: "/items", headers: { apikey: key } }];
+    await (await service.fetch("POST /rest/v1/", { headers: { apikey: key }, body: batch })).text();
+    await (await service.fetch("POST /rest/v1/mcp", { headers: { apikey: key }, body: batch }))
+      .text();
+    await (await fetch(`${service.adminOrigin}/config?apikey=${key}`, { headers: { apikey: key } }))
+      .body?.cancel();
   }
   deepStrictEqual(statuses, [...[200, 404, 400], ...[200, 404, 400], ...Array(6).fill(401)]);
   for (const path of ["/metrics", "/config", ...consolePaths]) {

@@ -1,5 +1,6 @@
 /** Reports requests: to the observer, and to the metrics. @module */
 import type { Statement } from "../../database/transaction.ts";
+import { redactKeys } from "../../base/observe/redact.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../../base/errors/service_error.ts";
 import { spanOf } from "../../base/http/trace_context.ts";
@@ -213,10 +214,10 @@ function spanContextOf({ request: { headers }, context: { appState } }: Exchange
   return spanOf(headers, appState);
 }
 
-/** Returns path and query of an exchange, without the query if the log omits it. */
+/** Returns path and query of an exchange without API keys, and without the query if the log omits it. */
 function targetOf({ request: { url }, context: { snapshot: { config } } }: Exchange): string {
   const path = url.indexOf("/", url.indexOf("//") + 2);
   const target = path === -1 ? "/" : url.slice(path);
   const mark = config.logQueryString ? -1 : target.indexOf("?");
-  return mark === -1 ? target : target.slice(0, mark);
+  return redactKeys(mark === -1 ? target : target.slice(0, mark));
 }

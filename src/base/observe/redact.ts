@@ -4,13 +4,21 @@ import { oneLine } from "../lib/printable.ts";
 /** Longer texts are cut, so that one event cannot fill the log. */
 const maxTextChars = 8192;
 
-/** Hides tokens, passwords, and user and password of URIs. Takes linear time. */
+/** Hides tokens, API keys, passwords, and user and password of URIs. Takes linear time. */
 export function redact(source: string): string {
   const cut = source.length > maxTextChars ? `${source.slice(0, maxTextChars)}…` : source;
-  return oneLine(cut)
+  return redactKeys(oneLine(cut))
     .replace(/[\w.-]+/g, (word) => (isToken(word) ? "***" : word))
     .replace(/\S+/g, hideAuthority)
     .replace(/(password\s*=\s*)('[^']*'?|[^\s'&]*)/gi, "$1***");
+}
+
+/** Hides API keys in the form of svc or Supabase, and the parameter that Supabase's sockets have. */
+export function redactKeys(text: string): string {
+  return text.replace(
+    /(?<=\bapikey=)[^&;\s]+|sb_(?:secret|publishable)_[\w-]+|svc_[\w-]{43}(?![\w-])/g,
+    "***",
+  );
 }
 
 /** Returns whether a word is a JWT: three parts between dots, and a JSON object in base64 first. */

@@ -248,6 +248,10 @@ const redacted: readonly (readonly [source: string, expected: string])[] = [
   ["?user=a&password=b&c=d", "?user=a&password=***&c=d"],
   ["Bearer eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYSJ9.c2ln-_x!", "Bearer ***!"],
   ["eyJ.x", "eyJ.x"],
+  ["/a?apikey=k%201;b=1&apikey=x y", "/a?apikey=***;b=1&apikey=*** y"],
+  ["%20sb_secret_a-b_C, sb_publishable_x.", "%20***, ***."],
+  [`"svc_${"k-".repeat(21)}k"`, '"***"'],
+  [`svc_${"k".repeat(44)} sb_other_x`, `svc_${"k".repeat(44)} sb_other_x`],
   ["x".repeat(8193), "x".repeat(8192) + "…"],
 ];
 
