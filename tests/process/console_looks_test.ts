@@ -67,6 +67,9 @@ const points:
       await form.getByRole("textbox", { name: "title" }).fill(title);
       await form.getByRole("button", { name: "Save" }).click();
       await shown.getByText(title, { exact: true }).waitFor();
+      const saved = page.getByRole("status").filter({ hasText: /^Saved \d+ · Show$/ });
+      const { y } = (await saved.boundingBox())!;
+      ok(y >= 0 && y < page.viewportSize()!.height, `the message is at ${y} px`);
     }],
     ["a text replaces null", async ({ page, cell }) => {
       await cell(4, 2).filter({ hasText: "null" }).hover();
@@ -127,8 +130,44 @@ const points:
       await page.locator("summary", { hasText: "Limit" }).first().waitFor();
       deepStrictEqual(await violations(), []);
     }],
+    ["numbers of a query are on the right, and other values on the left", async (browser) => {
+      const { open, page, cell, violations } = browser;
+      await open("#/sql/api");
+      await page.getByLabel("SQL", { exact: true })
+        .fill("select 1.50 as price, '007' as code, null::int as stock, 2 as id");
+      await page.getByRole("button", { name: "Run" }).click();
+      await cell(0, 3).filter({ hasText: "2" }).waitFor();
+      const isWide = page.viewportSize()!.width > 560;
+      const align = (column: number) =>
+        page.evaluate(
+          `getComputedStyle(document.querySelector('[data-place="0,${column}"]')).textAlign`,
+        );
+      const right = isWide ? "right" : "start";
+      deepStrictEqual(await Promise.all([0, 1, 3].map(align)), [right, "start", right]);
+      deepStrictEqual(await violations(), []);
+    }],
+    ["the slowest request comes first, once", async ({ open, page, violations }) => {
+      const path = "**/console/requests?*";
+      await page.route(path, async (route) => {
+        const request = (id: number, time: number, total: number) => ({
+          ...{ id, time, method: "GET", target: `/film?id=eq.${total}`, client: null, role: null },
+          ...{ status: 200, ms: { total, queue: 0, database: 0 }, bytes: 2, code: null, sql: null },
+        });
+        const newest = [request(2, 20, 1500), request(3, 30, 5)];
+        const slow = [request(1, 10, 9000), request(2, 20, 1500)];
+        await route.fulfill({ json: { newest, slow } });
+      });
+      await open("#/requests");
+      await page.getByRole("button", { name: "Slowest" }).click();
+      await page.getByText("id=eq.9000").waitFor();
+      const targets = await page.locator("summary code").allInnerTexts();
+      deepStrictEqual(targets, [9000, 1500, 5].map((ms) => `GET /film?id=eq.${ms}`));
+      deepStrictEqual(await violations(), []);
+      await page.unroute(path);
+    }],
     ["a table is viewed as another role", async ({ open, page }) => {
       await open("#/table/api/film?limit=20");
+      match(await page.locator("main header label").innerText(), /^View as/);
       await page.getByLabel("View as").selectOption("anon");
       await page.getByRole("button", { name: /^anon, ends in/ }).waitFor();
       await page.getByRole("button", { name: "Insert" }).waitFor({ state: "detached" });

@@ -87,6 +87,16 @@ export function rowsOf({ text }: ApiAnswer): readonly Readonly<Record<string, un
   return rowsOfText(text ?? "");
 }
 
+/** Returns the columns whose values are numbers or null, in the JSON of rows. */
+export function numbersOf(text: string): readonly string[] {
+  const rows = parseJson(text) as readonly Readonly<Record<string, unknown>>[];
+  return Object.keys(rows[0] ?? {}).filter((name) =>
+    rows.every(({ [name]: value }) =>
+      value === null || typeof value === "number" || isRawJson(value)
+    )
+  );
+}
+
 export function rowsOfText(text: string): readonly Readonly<Record<string, unknown>>[] {
   const value = text === "" ? [] : parseJson(text);
   const list = Array.isArray(value) ? value : [value];

@@ -15,17 +15,14 @@ export const Why = lazy(async () => (await import("./why.ts")).Why as never);
 export function CallPreview({ call }: { readonly call: ApiCall }): View {
   const headers = call.headers.map(([name, value]) => `${name}: ${value}`);
   const lines = [`${call.method} ${decode(targetOf(call))}`, ...headers];
-  const body = call.body === null ? "" : `\n\n${pretty(call.body)}`;
+  const { body } = call;
+  if (body !== null) lines.push("", isJson(body) ? prettyJson(body) : body);
   return html`
     <div class="field">
       <span class="hint">Request</span>
-      <pre tabindex="0" aria-label="Request">${lines.join("\n") + body}</pre>
+      <pre tabindex="0" aria-label="Request">${lines.join("\n")}</pre>
     </div>
   `;
-}
-
-function pretty(body: string): string {
-  return isJson(body) ? prettyJson(body) : body;
 }
 
 /** Message, details, hint and code of the error that a call has. */

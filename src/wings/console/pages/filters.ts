@@ -1,5 +1,4 @@
-/** The query of a table page: columns, filters, order and page, to and from the API's query string.
- * @module */
+/** The query of a table page, to and from the API's query string. @module */
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import type { ConsoleColumn } from "../server/console_schema.ts";
 

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
 import { cellText } from "./cells.ts";
 import type { GridRow } from "./edit.ts";
-import { type SortTerm, type TypeKind, typeKind } from "./filters.ts";
+import { type SortTerm, typeKind } from "./filters.ts";
 import { foreignLinks, type Labels } from "./labels.ts";
 import { relationshipsOf } from "./model.ts";
 import { html, Icon, type View } from "./view.ts";
@@ -14,6 +14,8 @@ interface GridProps {
   readonly rows: readonly GridRow[];
   readonly columns: readonly string[];
   readonly order: readonly SortTerm[];
+  /** Columns of numbers that the relation lacks. Default: none. */
+  readonly numbers?: readonly string[];
   /** Labels of referenced rows. Default: none. */
   readonly labels?: Labels;
   readonly label: string;
@@ -27,7 +29,7 @@ interface GridProps {
 
 /** A table of rows. One cell is in the order of Tab; the arrow keys move to other cells. */
 export function Grid(props: GridProps): View {
-  const { rows, columns, relation, label, order, labels, onOpen, onEdit } = props;
+  const { rows, columns, relation, label, order, labels, numbers, onOpen, onEdit } = props;
   const table = useRef<HTMLTableElement>(null);
   // A drawing of many rows stays until they change, and calls the functions of the last one.
   const current = useRef(props);
@@ -36,7 +38,10 @@ export function Grid(props: GridProps): View {
   const drawing = useMemo(() => {
     const shown = columns.map((name, index): GridColumn => {
       const column = relation?.columns.find((each) => each.name === name) ?? null;
-      return { name, index, column, kind: column === null ? "text" : typeKind(column.baseType) };
+      const isNumber = column === null
+        ? numbers?.includes(name)
+        : typeKind(column.baseType) === "number";
+      return { name, index, column, className: isNumber ? "is-number" : "" };
     });
     const relationships = relation === null ? [] : relationshipsOf(relation);
     return html`
@@ -133,10 +138,10 @@ interface GridColumn {
   readonly index: number;
   /** Null for a column that the relation lacks. */
   readonly column: ConsoleColumn | null;
-  readonly kind: TypeKind;
+  readonly className: string;
 }
 
-function headerCell(props: CurrentProps, { name, index, column, kind }: GridColumn): View {
+function headerCell(props: CurrentProps, { name, index, column, className }: GridColumn): View {
   const { relation, order, onSort } = props.current;
   const place = order.findIndex((term) => term.column === name);
   const term = order[place];
@@ -155,7 +160,7 @@ function headerCell(props: CurrentProps, { name, index, column, kind }: GridColu
   return html`
     <th key=${name} role="columnheader" aria-sort=${sort} data-place=${`-1,${index}`}
       title=${about || null}
-      class=${kind === "number" ? "is-number" : ""}>
+      class=${className}>
       ${onSort !== undefined && column !== null
         ? html`<button type="button" class="sort-button" tabindex="-1" onClick=${choose}>${content}</button>`
         : html`<span class="sort-button" tabindex="-1">${content}</span>`}
@@ -186,7 +191,7 @@ interface RowParts {
 
 function gridCell(
   props: CurrentProps,
-  { name, index, column, kind }: GridColumn,
+  { name, index, column, className }: GridColumn,
   { row, number, links }: RowParts,
 ): View {
   const [value, link] = [row[name], links.get(name)];
@@ -205,9 +210,7 @@ function gridCell(
   };
   return html`
     <td key=${name} role="gridcell" data-place=${`${number},${index}`} data-label=${name}
-      class=${`${ofValue} ${
-        kind === "number" ? "is-number" : ""
-      }`} tabindex="-1" aria-readonly=${isEditable ? null : "true"}
+      class=${`${ofValue} ${className}`} tabindex="-1" aria-readonly=${isEditable ? null : "true"}
       onDblClick=${activate}
       onKeyDown=${onKeyDown}><span class="cell-text">${cellText(
         value,

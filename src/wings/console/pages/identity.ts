@@ -73,7 +73,7 @@ function RoleSelect({ value, ...props }: Omit<SelectProps, "options">): View {
 export function ViewAs(): View {
   if (serviceState.value?.features.signIn !== true) return null;
   return html`
-    <label class="row muted"><span class="hide-narrow">View as</span>
+    <label class="row muted">View as
       <${RoleSelect} label="View as" value=${token.value === null ? "" : claims.value?.role ?? ""}
         onValue=${actAs} /></label>
   `;

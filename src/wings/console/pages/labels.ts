@@ -22,8 +22,7 @@ export interface Reference {
 
 const textTypes = /^(?:text|character varying|character|citext|name)\b/;
 
-/** Returns the column that names rows: the column of the tag `@label`, else the first text outside
- * the key. */
+/** Returns the column that names rows: of the tag `@label`, else the first text outside the key. */
 export function labelColumn({ columns, primaryKey, label }: ConsoleRelation): string | null {
   if (label !== null && columns.some(({ name }) => name === label)) return label;
   const found = columns.find(({ name, baseType, enumLabels }) =>

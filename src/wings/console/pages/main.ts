@@ -99,8 +99,7 @@ function closeMenus({ target }: Event): void {
   }
 }
 
-/** Searches by a shortcut. Escape closes the menu that has the focus, and moves the focus to its
- * button. */
+/** Searches by a shortcut. Escape closes the menu with the focus, and focuses its button. */
 function onKey(event: KeyboardEvent): void {
   const target = event.target instanceof Element ? event.target : null;
   if (event.key === "Escape") {

@@ -1,6 +1,5 @@
 /// <reference lib="dom" />
-/** The data that all pages share: the schema, the state of the service, and what the role may do.
- * @module */
+/** The data that all pages share: schema, state of the service, and access of the role. @module */
 import { computed, signal } from "@preact/signals";
 import type {
   ConsoleFunction,

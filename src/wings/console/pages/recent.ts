@@ -2,7 +2,7 @@
 /** Requests of tables that this browser has shown, and those that the reader keeps. @module */
 import { signal } from "@preact/signals";
 import { decode } from "./filters.ts";
-import { hrefOf, routeOf } from "./route.ts";
+import { hrefOf, type PageRoute, routeOf } from "./route.ts";
 import { html, Icon, type View } from "./view.ts";
 
 const storageKey = "svc-recent";
@@ -80,14 +80,7 @@ export function RecentRequests({ schema }: { readonly schema: string }): View {
 }
 
 /** Returns the address of a table's request; null where it is the first page without conditions. */
-export function memorable(
-  target: {
-    readonly schema: string;
-    readonly name: string;
-    readonly view: "rows" | "chart" | "plan";
-  },
-  query: string,
-): string | null {
+export function memorable(target: Omit<PageRoute, "page" | "query">, query: string): string | null {
   const parts = query.split("&").filter((part) =>
     !/^(?:limit|offset|after|before|order)=/.test(part)
   );

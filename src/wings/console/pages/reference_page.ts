@@ -1,6 +1,5 @@
 /// <reference lib="dom" />
-/** The reference of the API: tables, functions and the grammar of URLs, with examples of this schema.
- * @module */
+/** The reference of the API: tables, functions and URLs, with examples of this schema. @module */
 import { useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleFunction, ConsoleRelation } from "../server/console_schema.ts";
 import { callApi } from "./api.ts";

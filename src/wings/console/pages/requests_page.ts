@@ -26,7 +26,8 @@ export function RequestsPage(): View {
     <div class="page">
       <header>
         <h1>Requests</h1>
-        <p class="muted">The newest 500 requests, and the newest 200 that took at least ${slow}</p>
+        <p class="muted">The newest 500 requests while a console is open, and the newest 200 that took
+          at least ${slow}. Requests of consoles are left out.</p>
       </header>
       <${Figures} />
       <${RequestList} />
@@ -37,12 +38,22 @@ export function RequestsPage(): View {
 
 type ListedRequest = ConsoleRequests["newest"][number];
 
+/** The newest requests and the slow ones, which overlap, in an order. */
+const orders = {
+  Newest: ({ newest }: ConsoleRequests) => newest.toReversed(),
+  Slowest: ({ newest, slow }: ConsoleRequests) =>
+    [...new Map([...slow, ...newest].map((each) => [keyOf(each), each])).values()]
+      .sort((one, other) => other.ms.total - one.ms.total),
+};
+
+const keyOf = ({ time, ms, target }: ListedRequest) => `${time} ${ms.total} ${target}`;
+
 /** Rows that the page shows at a time. */
 const maxRows = 100;
 
 function RequestList(): View {
   const [requests, setRequests] = useState<ConsoleRequests>({ newest: [], slow: [] });
-  const [kind, setKind] = useState<"newest" | "slow">("newest");
+  const [order, setOrder] = useState<keyof typeof orders>("Newest");
   const [text, setText] = useState("");
   const [status, setStatus] = useState("");
   const [isPaused, setPaused] = useState(false);
@@ -50,19 +61,20 @@ function RequestList(): View {
     setRequests(await readConsole<ConsoleRequests>(`requests?status=${status}`));
   usePolling(() => isPaused || void guarded(read), 2000, [isPaused, status]);
   const words = text.toLowerCase();
-  const shown = requests[kind].filter(({ target, role, method, operation }) =>
+  const list = orders[order](requests);
+  const shown = list.filter(({ target, role, method, operation }) =>
     `${method} ${target} ${role ?? ""} ${operation ?? ""}`.toLowerCase().includes(words)
-  ).toReversed().slice(0, maxRows);
+  ).slice(0, maxRows);
   return html`
     <section class="stack" aria-labelledby="requests">
       <div class="row between">
         <h2 id="requests">Requests</h2>
         <div class="row">
-          <div class="row" role="group" aria-label="List">
-            ${(["newest", "slow"] as const).map((each) =>
+          <div class="row" role="group" aria-label="Order">
+            ${Object.keys(orders).map((each) =>
               html`
-                <button type="button" key=${each} aria-pressed=${String(each === kind)}
-                  onClick=${() => setKind(each)}>${each === "newest" ? "Newest" : "Slow"}</button>
+                <button type="button" key=${each} aria-pressed=${String(each === order)}
+                  onClick=${() => setOrder(each as typeof order)}>${each}</button>
               `
             )}
           </div>
@@ -76,10 +88,10 @@ function RequestList(): View {
               : "pause"} /></button>
         </div>
       </div>
-      <${OperationList} ...${{ requests: requests[kind] }} />
+      <${OperationList} requests=${list} />
       ${shown.length === 0 ? html`<${Empty} title="No requests" />` : html`
         <${DataTable} label="List of requests" numbers=${[4, 5]} rows=${shown.map(requestRow)}
-          keys=${shown.map(({ id }) => id)}
+          keys=${shown.map(({ id, time }) => `${id} ${time}`)}
           head=${["Time", "Status", "Request", "Role", "Duration", "Size"]} />
       `}
     </section>
@@ -88,11 +100,8 @@ function RequestList(): View {
 
 /** The number and the times of the requests of each operation; empty without operations. */
 function OperationList({ requests }: { readonly requests: readonly ListedRequest[] }): View {
-  const groups = new Map<string, ListedRequest[]>();
-  for (const request of requests) {
-    const { operation } = request;
-    if (operation !== undefined) groups.set(operation, [...groups.get(operation) ?? [], request]);
-  }
+  const named = requests.filter(({ operation }) => operation !== undefined);
+  const groups = Map.groupBy(named, ({ operation }) => operation!);
   if (groups.size === 0) return null;
   const rows = [...groups].sort(([, one], [, other]) => other.length - one.length).map(
     ([operation, own]) => {

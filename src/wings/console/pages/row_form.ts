@@ -140,8 +140,7 @@ function placeholderOf({ default: fallback, nullable }: ConsoleColumn): string {
   return fallback !== null ? `default ${fallback}` : nullable ? "null" : "";
 }
 
-/** Returns the values of changed fields, and the errors of invalid fields. An empty field of a new
- * row is left out. */
+/** Returns the values of changed fields, and the errors of invalid ones, without a new row's empty fields. */
 function rowOfForm(
   columns: readonly ConsoleColumn[],
   values: FormValues,

@@ -1,6 +1,5 @@
 /// <reference lib="dom" />
-/** The identity of the person at the page: the tokens of the API and of the admin server.
- * @module */
+/** The identity of the reader: the tokens of the API and of the admin server. @module */
 import { computed, signal } from "@preact/signals";
 
 const tokenKey = "svc-token";

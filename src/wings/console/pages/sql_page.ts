@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import type { SqlAnswer } from "../server/console_sql.ts";
-import { AdminTokenNeeded, readConsole, rowsOfText } from "./api.ts";
+import { AdminTokenNeeded, numbersOf, readConsole, rowsOfText } from "./api.ts";
 import { csvText } from "./cells.ts";
 import type { GridRow } from "./edit.ts";
 import type { SortTerm } from "./filters.ts";
@@ -23,11 +23,10 @@ const sql = signal(sessionStorage.getItem(storageKey) ?? "select 1 as one");
 
 /** An answer, which is read once. */
 type Shown =
-  | {
+  | Omit<SqlAnswer, "text"> & {
     readonly kind: "rows";
     readonly rows: readonly GridRow[];
-    readonly isCut: boolean;
-    readonly ms: number;
+    readonly numbers: readonly string[];
   }
   | { readonly kind: "plan"; readonly plan: ExplainedPlan };
 
@@ -90,7 +89,7 @@ export function SqlPage(): View {
           <p class="lines">${error}</p>
         </div>
       `}
-      ${shown?.kind === "rows" && html`<${Rows} rows=${shown.rows} />`}
+      ${shown?.kind === "rows" && html`<${Rows} ...${shown} />`}
       ${shown?.kind === "plan" && html`
         <div class="scroll bar">
           <${PlanTree} ...${shown.plan} />
@@ -104,7 +103,7 @@ export function SqlPage(): View {
 function shownOf(kind: Shown["kind"], { text, ms, isCut }: SqlAnswer): Shown {
   if (kind === "plan") return { kind, plan: planRoot(text)! };
   const rows = rowsOfText(text);
-  return { kind, ms, isCut, rows: isCut ? rows.slice(0, -1) : rows };
+  return { kind, ms, isCut, numbers: numbersOf(text), rows: isCut ? rows.slice(0, -1) : rows };
 }
 
 function countText({ rows: { length }, ms, isCut }: Extract<Shown, { kind: "rows" }>): string {
@@ -114,7 +113,7 @@ function countText({ rows: { length }, ms, isCut }: Extract<Shown, { kind: "rows
 
 const noOrder: readonly SortTerm[] = [];
 
-function Rows({ rows }: { readonly rows: readonly GridRow[] }): View {
+function Rows({ rows, numbers }: Extract<Shown, { kind: "rows" }>): View {
   // The grid is drawn again where these lists are new, as for each letter of the text.
   const columns = useMemo(() => Object.keys(rows[0] ?? {}), [rows]);
   if (rows.length === 0) return html`<${Empty} title="No rows" />`;
@@ -122,7 +121,7 @@ function Rows({ rows }: { readonly rows: readonly GridRow[] }): View {
     saveFile("query.csv", new Blob([csvText(rows, columns)], { type: "text/csv" }));
   return html`
     <div class="split split-main">
-      <${Grid} relation=${null} ...${{ rows, columns }} order=${noOrder} label="Result" />
+      <${Grid} relation=${null} ...${{ rows, columns, numbers }} order=${noOrder} label="Result" />
     </div>
     <footer class="row bar"><span class="spacer"></span>
       <button type="button" onClick=${save}>CSV</button></footer>

@@ -80,7 +80,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
     if (loaded !== null && address !== null) remember(address);
   }, [loaded === null, address]);
   const reload = () => setRefresh((count) => count + 1);
-  const { dialog, inserted, edit, open } = useRowDialog(relation, reload);
+  const { dialog, notice, edit, open } = useRowDialog(relation, reload);
   const shown = loaded?.rows ?? noRows;
   const columns = useMemo(() => columnsOf(relation, query, shown), [relation, query, loaded]);
   const isKeyed = relation.primaryKey.length > 0 ||
@@ -94,7 +94,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
         view=${route.view} routeQuery=${route.query}
         onRefresh=${reload} onInsert=${() => edit({ relation, row: null })} />
       <${FilterBar} ...${{ relation, query }} onQuery=${setQuery} />
-      ${inserted !== null && insertedText(relation, inserted)}
+      ${notice}
       <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
         <div class=${`split-main ${isBusy ? "is-busy" : ""}`}>
           ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
@@ -121,38 +121,34 @@ function RelationPage({ relation, route }: RelationPageProps): View {
 /** The dialog of a row, and functions that open it as a form or a panel. */
 function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
   const [dialog, setDialog] = useState<View>(null);
-  const [inserted, setInserted] = useState<GridRow | null>(null);
-  useEffect(() => setInserted(null), [relation]);
+  const [notice, setNotice] = useState<View>(null);
+  useEffect(() => setNotice(null), [relation]);
   const onClose = () => setDialog(null);
-  const closeChanged = () => {
+  const close = (verb: string, row: GridRow) => {
     onClose();
+    setNotice(noticeOf(relation, verb, row));
     onChanged();
   };
   const edit = (target: RowFormTarget) => {
-    const onSaved = (row: GridRow) => {
-      setInserted(target.row === null ? row : null);
-      closeChanged();
-    };
+    const onSaved = (row: GridRow) => close(target.row === null ? "Inserted" : "Saved", row);
     setDialog(html`<${RowForm} ...${{ ...target, onClose, onSaved }} />`);
   };
   const open = (row: GridRow) =>
     setDialog(html`
-      <${RowPanel} ...${{ relation, row, onClose }} onDeleted=${closeChanged}
+      <${RowPanel} ...${{ relation, row, onClose }} onDeleted=${() => close("Deleted", row)}
         onEdit=${() => edit({ relation, row })} />
     `);
-  return { dialog, inserted, edit, open };
+  return { dialog, notice, edit, open };
 }
 
-/** The key of a new row, with a link to it: the page need not show the row. */
-function insertedText(relation: ConsoleRelation, row: GridRow): View {
+/** The key of a changed row, with a link to the row, which the page need not show. */
+function noticeOf(relation: ConsoleRelation, verb: string, row: GridRow): View {
   const { schema, name, primaryKey } = relation;
-  if (!hasKey(relation, row)) return html`<p class="bar" role="status">Inserted a row</p>`;
-  const key = primaryKey.map((column) => cellText(row[column])).join(", ");
-  const query = keyQuery(relation, row);
-  return html`
-    <p class="bar" role="status">Inserted ${key} ·${" "}
-      <a href=${hrefOf({ page: "table", schema, name, query })}>Show</a></p>
-  `;
+  const columns = hasKey(relation, row) ? primaryKey : [];
+  const key = columns.map((column) => cellText(row[column])).join(", ");
+  const href = hrefOf({ page: "table", schema, name, query: keyQuery(relation, row) });
+  const link = verb !== "Deleted" && key !== "" && [" · ", html`<a href=${href}>Show</a>`];
+  return html`<p class="bar" role="status">${verb} ${key || "a row"}${link}</p>`;
 }
 
 function relationHead({ name, isView, comment }: ConsoleRelation): View {
@@ -263,8 +259,7 @@ function countOf(
   return { total: Number(total), isExact };
 }
 
-/** Returns the columns to show: the columns of the rows, in the order of the table and of
- * `select`. */
+/** Returns the columns to show, in the order of the table and of `select`. */
 function columnsOf(
   relation: ConsoleRelation,
   { select }: TableQuery,

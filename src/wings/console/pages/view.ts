@@ -132,7 +132,7 @@ interface DataTableProps {
   /** Indexes of columns with numbers. Default: none. */
   readonly numbers?: readonly number[];
   /** Keys of rows that move. Default: their indexes. */
-  readonly keys?: readonly number[];
+  readonly keys?: readonly (number | string)[];
 }
 
 /** A table whose frame scrolls sideways. */

@@ -140,8 +140,7 @@ export const consolePolicy: string = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** Headers of each response, except responses of the API. An empty `Permissions-Policy` would allow
- * all. */
+/** Headers of responses that are not the API's. An empty `Permissions-Policy` would allow all. */
 export const consoleHeaders: Readonly<Record<string, string>> = {
   "Content-Security-Policy": consolePolicy,
   "X-Content-Type-Options": "nosniff",

@@ -66,8 +66,7 @@ function features(config: Config) {
   };
 }
 
-/** Returns the API's base URL. Its host is the console's host unless a proxy's URL is
- * configured. */
+/** Returns the API's base URL: with the console's host, unless a proxy's URL is configured. */
 function apiUrl(config: Config, request: Request): string {
   if (config.openapiServerProxyUri !== null) {
     const { scheme, host, basePath } = addressOf(config);
