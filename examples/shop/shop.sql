@@ -15,7 +15,10 @@ do $$
 declare needed text;
 begin
   foreach needed in array array['web_anon', 'shop_customer', 'shop_staff'] loop
-    if to_regrole(needed) is null then execute format('create role %I nologin', needed); end if;
+    if to_regrole(needed) is null then
+      -- `svc access` and `svc test` of this user show the roles that the user is a member of.
+      execute format('create role %I nologin role current_user', needed);
+    end if;
   end loop;
 end $$;
 

@@ -13,8 +13,9 @@
 -- already.
 do $$
 begin
-  if to_regrole('web_anon') is null then create role web_anon nologin; end if;
-  if to_regrole('todo_user') is null then create role todo_user nologin; end if;
+  -- `svc access` and `svc test` of this user show the roles that the user is a member of.
+  if to_regrole('web_anon') is null then create role web_anon nologin role current_user; end if;
+  if to_regrole('todo_user') is null then create role todo_user nologin role current_user; end if;
 end $$;
 
 -- The exposed schema contains only objects for clients.

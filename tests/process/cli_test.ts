@@ -99,11 +99,15 @@ Deno.test("the process names all problems of the configuration, one line each", 
   strictEqual(lines[0], "svc: a.conf:1: db-schema-s: unknown key; did you mean db-schemas?");
 });
 
-Deno.test("the process names the next step after a call without arguments", async () => {
-  const { code, stderr } = await svc([]);
-  const lines = stderr.trimEnd().split("\n");
-  deepStrictEqual([code, lines.length], [1, 3]);
-  match(lines[2]!, /^svc: give a configuration file or a database, such as .+ postgres:/);
+Deno.test("the process names the next step after a call without a configuration", async (t) => {
+  for (const [args, expected] of [[[], 1], [["access"], 2], [["--dump-config"], 1]] as const) {
+    await t.step(args.join(), async () => {
+      const { code, stderr } = await svc(args);
+      const lines = stderr.trimEnd().split("\n");
+      deepStrictEqual([code, lines.length], [expected, 3]);
+      match(lines[2]!, /^svc: no configuration file was read: name one or a database, such as .+:/);
+    });
+  }
 });
 
 Deno.test("the process names a configuration file that does not exist", async () => {

@@ -261,6 +261,24 @@ Deno.test("svc init --apply makes an API that answers, and twice is as once", as
   });
 });
 
+Deno.test("svc init accepts a domain of text for the owner of a row", async () => {
+  await using shop = await makeShop();
+  await using folder = await programFolder();
+  await withClient(shop.ownerUri, (client) =>
+    client.query(
+      "create domain mail as text check (value like '%@%'); create table member (mail mail primary key)",
+    ));
+  const { code } = await folder.run(
+    ["init", ...shop.roleFlags, "--grant=member", "--owner=member.mail"],
+    environment(shop.ownerUri),
+  );
+  strictEqual(code, 0);
+  match(
+    await folder.read("svc-init.sql"),
+    /create policy svc_own on public\.member to \w+ using \(mail = \(select current_setting/,
+  );
+});
+
 Deno.test("svc init quotes every name", async () => {
   await using shop = await makeShop();
   await using folder = await programFolder();

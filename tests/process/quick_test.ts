@@ -171,7 +171,7 @@ Deno.test("DATABASE_URL alone is quick mode; SVC_DB_URI is not", async () => {
   await using refused = startQuick([], { ...env, SVC_DB_URI: database.uri });
   strictEqual((await refused.status).code, 1);
   await refused.stderr.ended;
-  match(refused.stderr.all.at(-1)!, /^svc: required, but not set: db-schemas, for example /);
+  match(refused.stderr.all.at(-2)!, /^svc: required, but not set: db-schemas, for example /);
 });
 
 Deno.test("a file takes DATABASE_URL and is not quick mode", async () => {

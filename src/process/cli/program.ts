@@ -48,7 +48,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       errorMessage(error),
     ];
     for (const line of lines) fail(line);
-    if (argv.length === 0 && error instanceof ConfigError) fail(nextStep());
+    const { config = null } = "config" in call ? call : call.kind === "command" ? call.call : {};
+    if (config?.file === null && error instanceof ConfigError) fail(nextStep());
     const isOffline = error instanceof CannotConnectError || error instanceof ConnectionClosedError;
     const code = failureCode(call);
     return code === 2 && isOffline ? 3 : code;
@@ -59,9 +60,9 @@ function failureCode(call: ParsedCall): number {
   return "command" in call ? call.command?.failureCode ?? 1 : 1;
 }
 
-/** The next step after a call without arguments and without a configuration. */
+/** The next step after a call without a configuration file. */
 const nextStep = () =>
-  `give a configuration file or a database, such as ${programCall()} ` +
+  `no configuration file was read: name one or a database, such as ${programCall()} ` +
   `postgres://user@localhost:5432/shop; ${programCall()} demo serves an example`;
 
 async function run(call: ParsedCall): Promise<number | void> {

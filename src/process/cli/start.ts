@@ -1,5 +1,4 @@
-/** Reads the configuration of a call. In quick mode it opens the database to choose defaults.
- * @module */
+/** Reads the configuration of a call. Quick mode reads the database for defaults. @module */
 import process from "node:process";
 import type { Config } from "../../state/config/options.ts";
 import type { Database } from "../../database/database.ts";

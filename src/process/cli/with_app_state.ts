@@ -1,5 +1,4 @@
-/** Runs a task with a service that serves no requests, for commands that need the configuration or
- * the schema of the database. @module */
+/** Runs a command with a service that serves no requests. @module */
 import { AppState } from "../../state/app_state/app_state.ts";
 import { openConfiguredDatabase } from "../../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
@@ -40,8 +39,7 @@ export async function withAppState<Result>(
   }
 }
 
-/** The same for commands that read the database. Rejects with {@linkcode CannotConnectError}
- * otherwise. */
+/** The same for commands that read the database. Rejects with a {@linkcode CannotConnectError}. */
 export async function withDatabase(
   args: ConfigArguments,
   run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,

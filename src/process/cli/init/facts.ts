@@ -1,5 +1,4 @@
-/** Reads what `svc init` asks about: schemas and roles, then the relations of the chosen schemas.
- * @module */
+/** Reads what `svc init` asks about: schemas, roles, relations of the chosen schemas. @module */
 import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { openDatabase } from "../../../database/open.ts";
@@ -241,14 +240,14 @@ select json_build_object(
         select coalesce(json_agg(json_build_object(
           'name', a.attname,
           'sql', quote_ident(a.attname),
-          'type', format_type(a.atttypid, null),
+          'type', format_type(coalesce(nullif(t.typbasetype, 0), t.oid), null),
           'hasDefault', a.atthasdef or a.attidentity <> '',
           'refersToUser', ${refersToUser("a")}
         ) order by a.attnum), '[]')
-        from pg_attribute a join pg_class c on c.oid = a.attrelid
+        from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
         where c.oid = r.oid and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
           and a.attgenerated = '' and not exists (select from pg_policy p where p.polrelid = c.oid)
-          and a.atttypid in ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int'::regtype, 'bigint'::regtype)
+          and coalesce(nullif(t.typbasetype, 0), t.oid) in ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int'::regtype, 'bigint'::regtype)
       )
     ) order by r.place, r.relname), '[]') from relations r
   ),

@@ -119,8 +119,10 @@ function draftOf(relation: Relation, role: string, claims: ReadonlyMap<Column, s
   return { insert: compile(insert).text, callers, cases: [...cases, `anonymous ${get(first)}`] };
 }
 
-/** Returns a value as text, which differs for each id. */
-function valueOf({ baseType }: Column, id: number): string {
-  if (/int|numeric/.test(baseType)) return String(id);
+/** Returns a value as text. Numbers, texts, times and UUIDs differ for each id. */
+function valueOf({ baseType, enumLabels: [label] }: Column, id: number): string {
+  if (label !== undefined || baseType === "boolean") return label ?? "true";
+  if (/^(?:timestamp|date)/.test(baseType)) return `20${String(id).slice(-2)}-01-01`;
+  if (/int|numeric/.test(baseType)) return String(baseType === "smallint" ? id % 1000 : id);
   return baseType === "uuid" ? `00000000-0000-4000-8000-000000${id}` : `x${id}@example.com`;
 }
