@@ -59,15 +59,16 @@ async function readLog(
   let left = 0;
   for await (const line of createInterface({ input: createReadStream(log) })) {
     const { method, target, role, status } = parseJsonObject(line) ?? {};
-    if (typeof method !== "string" || typeof target !== "string" || typeof role !== "string") {
+    const isRequest = typeof method === "string" && typeof target === "string" &&
+      target.startsWith("/");
+    if (!isRequest || typeof role !== "string" || !(Number(status) < 400)) continue;
+    if (/^(?:POST|PATCH|PUT|QUERY)$/.test(method)) {
+      left++;
       continue;
     }
-    if (!target.startsWith("/") || !(Number(status) < 400)) continue;
     const pieces = { method, ...splitUrl(`http://localhost${target}`), headers: {}, cookies: {} };
     try {
-      if (/^(?:GET|HEAD|DELETE)$/.test(method)) {
-        recorder.add({ pieces, role, payload: null }, snapshot);
-      } else left++;
+      recorder.add({ pieces, role, payload: null }, snapshot);
     } catch (error) {
       // The log also has requests to endpoints.
       if (!(error instanceof ServiceError)) throw error;

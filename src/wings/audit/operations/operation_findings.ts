@@ -11,6 +11,7 @@ import { nameText } from "../../../base/sql/name_text.ts";
 import type { Database } from "../../../database/database.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Config } from "../../../state/config/options.ts";
+import type { QualifiedName } from "../../../state/schema_cache/schema_cache.ts";
 import type { Experiment } from "../diagnosis/policy_findings.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { type ExplainNode, explainOperation } from "./operation_plans.ts";
@@ -91,10 +92,12 @@ export async function readSamples(database: Database): Promise<SampleOf> {
   return ({ schema, name }, column) => samples.get([schema, name, column].join("\0")) ?? null;
 }
 
-const largeTableQuery = (table: string) =>
-  sql`select reltuples::pg_catalog.text, pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(relowner))
-  from pg_catalog.pg_class where oid = pg_catalog.to_regclass(${param(table)})
-    and reltuples > ${param(String(maxScannedRows))}::pg_catalog.float4`;
+/** By names: `to_regclass` fails where the login role may not use the schema. */
+const largeTableQuery = ({ schema, name }: QualifiedName) =>
+  sql`select c.reltuples::pg_catalog.text, pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(c.relowner))
+  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = ${param(schema)} and c.relname = ${param(name)}
+    and c.reltuples > ${param(String(maxScannedRows))}::pg_catalog.float4`;
 
 /** Returns the finding for a sequential scan of a large table with conditions on columns. */
 async function scanFinding(
@@ -110,7 +113,7 @@ async function scanFinding(
   );
   if (relation === null || !isScanned || columns === "") return [];
   const table = nameText(relation.schema, relation.name);
-  const read = { ...compile(largeTableQuery(table)), use: "rows" as const };
+  const read = { ...compile(largeTableQuery(relation)), use: "rows" as const };
   const { rows } = await database.transaction(metadataTransaction([read], "rollback"));
   return rows.at(-1)!.map(([count, owner]): OperationFinding => [
     {
