@@ -148,7 +148,7 @@ export const svcDialect: Dialect = {
   valueFiles: "configuration file",
   databaseUrl: "used",
   namesApplicationInKeywords: false,
-  statuses: [],
+  statuses: [{ state: "55000", status: 400 }],
   hints: {
     "40001": "Send the request again",
     "40P01": "Send the request again",

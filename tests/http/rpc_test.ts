@@ -45,6 +45,9 @@ suite.rows("arguments in a body", [
   [...post("named_jsonb", { data: [1, { a: null }] }), 200, '[1, {"a": null}]'],
   [...post("optional", "", form), 200, 12],
   [...post("sayhello", "name\nNULL\n", csv), 200, null],
+  [...post("named_json", 'data\n"{""a"": 1}"\n', csv), 200, '{"a": 1}'],
+  [...post("named_jsonb", "data\n[1]\n", csv), 200, "[1]"],
+  [...post("named_json", "data\nNULL\n", csv), 200, null],
   ...answers()`
     // The query string shapes the result only.
     POST /rpc/range_of?id=gt.2&min=1 with {"max":4}

@@ -177,8 +177,8 @@ suite.rows("views, partitions and triggers", [
     POST /singles?select=id,nothing(id) {Prefer: return=minimal} with {"id":5}
       400 SVC200 | Could not find a relationship between 'singles' and 'nothing' in the schema cache | Searched for a foreign key relationship between 'singles' and 'nothing' in the schema 'api', but no matches were found. | Perhaps you meant 'rights' instead of 'singles'.
     POST /frozen with {"total":1}
-      500 55000 | cannot insert into view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.
-    DELETE /frozen | 500 55000 | cannot delete from view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable deleting from the view, provide an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule.
+      400 55000 | cannot insert into view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.
+    DELETE /frozen | 400 55000 | cannot delete from view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable deleting from the view, provide an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule.
     POST /parted with {"id":5,"region":"c"}
       400 23514 | no partition of relation "parted" found for row | Partition key of the failing row contains (region) = (c).
     POST /quiet {Prefer: count=exact} with [{"id":5,"note":"swallow"},{"id":6,"note":"x"}]

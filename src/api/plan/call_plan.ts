@@ -29,6 +29,8 @@ type CallArguments =
     readonly parameters: readonly Parameter[];
     readonly json: string | Uint8Array;
     readonly shape: "object" | "array";
+    /** Whether the values are texts of CSV, which are JSON for parameters of type `json` and `jsonb`. */
+    readonly isCsv: boolean;
   }
   | { readonly kind: "whole"; readonly parameter: Parameter; readonly value: ParamValue };
 
@@ -243,7 +245,8 @@ function argumentsOf({ parameters }: Routine, input: CallInput): CallArguments {
   const keySet = new Set(keys);
   const supplied = parameters.filter(({ name }) => keySet.has(name));
   if (payload?.kind === "json" && supplied.length > 0) {
-    return { kind: "json", parameters: supplied, json: payload.text, shape: payload.shape };
+    const { text: json, shape, source } = payload;
+    return { kind: "json", parameters: supplied, json, shape, isCsv: source === "csv" };
   }
   return {
     kind: "values",

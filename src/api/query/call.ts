@@ -13,9 +13,11 @@ import {
 } from "../../base/sql/fragment.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
 import { columnDefinition, fromJson } from "./written_rows.ts";
-import { hstoreType } from "../plan/write/written_column.ts";
+import { argumentFromJson } from "../plan/write/written_column.ts";
 import type { PlanOption } from "../../base/http/media_type.ts";
 import type { Explain } from "../plan/negotiate.ts";
+
+type JsonArguments = Extract<CallPlan["arguments"], { kind: "json" }>;
 
 const argumentsAlias = ownName("args");
 
@@ -38,7 +40,7 @@ function callArguments({ arguments: callArgs }: CallPlan): Sql {
     case "json":
       return join(
         callArgs.parameters.map((parameter) =>
-          sql`${argumentName(parameter)}${jsonArgument(parameter)}`
+          sql`${argumentName(parameter)}${jsonArgument(parameter, callArgs)}`
         ),
       );
     case "whole":
@@ -48,9 +50,10 @@ function callArguments({ arguments: callArgs }: CallPlan): Sql {
   }
 }
 
-function jsonArgument({ name, callType, baseType }: Parameter): Sql {
-  const value = sql`${argumentsAlias}.${ident(name)}`;
-  return fromJson(value, { fromJson: hstoreType(baseType), type: callType });
+function jsonArgument(parameter: Parameter, { isCsv }: JsonArguments): Sql {
+  const value = sql`${argumentsAlias}.${ident(parameter.name)}`;
+  const convert = argumentFromJson(parameter, { isText: isCsv });
+  return fromJson(value, { fromJson: convert, type: parameter.callType });
 }
 
 function valueArgument({ parameter, values }: ArgumentValue): Sql {
@@ -62,14 +65,15 @@ function argumentName({ name, variadic }: Parameter): Sql {
   return sql`${variadic ? sql`variadic ` : emptySql}${ident(name)} := `;
 }
 
-function argumentDefinition({ name, callType, baseType }: Parameter): Sql {
-  return columnDefinition({ name, type: callType, fromJson: hstoreType(baseType) });
+function argumentDefinition(parameter: Parameter, { isCsv }: JsonArguments): Sql {
+  const convert = argumentFromJson(parameter, { isText: isCsv });
+  return columnDefinition({ name: parameter.name, type: parameter.callType, fromJson: convert });
 }
 
 /** Renders the JSON body as a row of arguments; null for other arguments. */
 function argumentSource({ arguments: callArgs }: CallPlan): Sql | null {
   if (callArgs.kind !== "json") return null;
-  const columns = join(callArgs.parameters.map(argumentDefinition));
+  const columns = join(callArgs.parameters.map((each) => argumentDefinition(each, callArgs)));
   const json = sql`${param(callArgs.json)}::pg_catalog.json`;
   return callArgs.shape === "object"
     ? sql`pg_catalog.json_to_record(${json}) as ${argumentsAlias}(${columns})`

@@ -248,7 +248,7 @@ function pulled({ path, target, value, put }: ChangedList): Sql {
 
 /** Adds a member to an object, or an element to an array. */
 function addition(
-  { path }: PatchStep,
+  { path, isAttribute }: PatchStep,
   { value, failed }: { readonly value: Sql; readonly failed: Sql },
 ): Sql {
   const doc = sql`s.doc`;
@@ -265,7 +265,9 @@ function addition(
     } else ${failed} end`
     : failed;
   return sql`case when not (${and(indexChecks(doc, path, above.length))}) then ${failed}
-    when ${isKind(parent, "object")} then pg_catalog.jsonb_set(${doc}, ${pathParam(path)}, ${value})
+    when ${isKind(parent, "object")}${
+    isAttribute ? sql` and ${parent} ? ${param(last)}` : emptySql
+  } then pg_catalog.jsonb_set(${doc}, ${pathParam(path)}, ${value})
     when ${isKind(parent, "array")} then ${inArray}
     else ${failed} end`;
 }

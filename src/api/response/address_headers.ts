@@ -5,7 +5,7 @@ import { acceptedQueries } from "../request/query_request.ts";
 import { equalParam } from "../request/url/filter_param.ts";
 import { encodeText, pathSegment } from "../../base/http/percent.ts";
 import { headerValue } from "../../base/errors/http_text.ts";
-import type { Relation } from "../../state/schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation } from "../../state/schema_cache/schema_cache.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import type { QueryForm } from "../request/raw_request.ts";
 
@@ -21,9 +21,10 @@ const headerOf: Readonly<Record<QueryForm, string>> = {
 /** Query requests get `Accept-Query`, and the URL unless it is long or arguments are JSON. */
 export function addressHeaders(
   { action, query: { canonical }, queryForm }: ApiRequest,
-  path: string,
+  prefix: "/" | "/rpc/",
+  { name }: QualifiedName,
 ): HeaderList {
-  const url = path + (canonical && `?${canonical}`);
+  const url = prefix + inPath(name) + (canonical && `?${canonical}`);
   if (queryForm === undefined) return [["Content-Location", url]];
   const accepted = ["Accept-Query", acceptedQueries(action.kind === "call")] as const;
   const hasJson = action.kind === "call" && action.method === "QUERY";
@@ -38,8 +39,11 @@ export function addressHeaders(
 export function locationOf({ name }: Relation, key: string): string {
   const values: Readonly<Record<string, string | null>> = JSON.parse(key);
   const filters = Object.entries(values).map(([column, value]) => equalParam(column, value));
-  const path = headerValue(pathSegment(name)) ?? encodeText(name);
-  return `/${path}?${filters.join("&")}`;
+  return `/${inPath(name)}?${filters.join("&")}`;
+}
+
+function inPath(name: string): string {
+  return headerValue(pathSegment(name)) ?? encodeText(name);
 }
 
 /** Returns `Content-Range`, and `Range-Unit` in dialects that send it. */

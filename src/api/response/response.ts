@@ -62,7 +62,7 @@ export function respondToRead(
     ...(metadata.isCounted
       ? pageHeaders(request, plan, { root, columns: reply.columns, range, countHeader, config })
       : []),
-    ...addressHeaders(request, `/${encodeURIComponent(plan.relation.name)}`),
+    ...addressHeaders(request, "/", plan.relation),
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
       read: config.hasStandbys,
@@ -123,9 +123,7 @@ export function respondToCall(
   const { root } = plan.call.read;
   const headers: HeaderList = [
     ...pageHeaders(request, plan, { root, columns: reply.columns, range, countHeader, config }),
-    ...(request.queryForm === undefined
-      ? []
-      : addressHeaders(request, `/rpc/${encodeURIComponent(plan.call.routine.name)}`)),
+    ...(request.queryForm === undefined ? [] : addressHeaders(request, "/rpc/", plan.call.routine)),
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
       maxAffected: true,

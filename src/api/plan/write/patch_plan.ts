@@ -20,6 +20,8 @@ export interface PatchStep {
   readonly path: readonly string[];
   /** Path of the value that `copy` and `move` take; null for a value of the document. */
   readonly from: readonly string[] | null;
+  /** Whether the last segment names an attribute of a composite type, which has no further ones. */
+  readonly isAttribute: boolean;
 }
 
 export type PatchValue =
@@ -148,7 +150,7 @@ function inside(before: PatchValue, operation: PatchOperation): PatchValue {
     kind: "steps",
     column,
     base: known.base,
-    steps: [...known.steps, { operation, path, from }],
+    steps: [...known.steps, { operation, path, from, isAttribute: isAttribute(column, path) }],
   };
 }
 
@@ -207,6 +209,11 @@ const typesWithParts: ReadonlySet<string> = new Set(["json", "jsonb"]);
 function hasParts(column: PatchedColumn): boolean {
   if (column.fromJson !== null || column.enumLabels.length > 0) return false;
   return typesWithParts.has(column.baseType) || isArray(column) || column.baseType.includes(".");
+}
+
+/** Of an array, the first segment is an index. */
+function isAttribute(column: PatchedColumn, { length }: readonly string[]): boolean {
+  return column.baseType.includes(".") && length === (isArray(column) ? 2 : 1);
 }
 
 function isArray({ baseType }: PatchedColumn): boolean {

@@ -1,6 +1,7 @@
 /** The columns that a write sets. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type {
+  Parameter,
   QualifiedName,
   Relation,
   SchemaCache,
@@ -52,6 +53,18 @@ export function writtenColumn(name: string, relation: Relation, cache: SchemaCac
 /** Returns the column as CSV and forms write it: its text is JSON itself, and not the value of a JSON string. */
 export function textColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
   const column = writtenColumn(name, relation, cache);
-  const isJson = /^jsonb?$/.test(cache.column(relation, name)!.baseType);
-  return isJson && column.fromJson === null ? { ...column, fromJson: "text" } : column;
+  const { baseType } = cache.column(relation, name)!;
+  return isJson(baseType) && column.fromJson === null ? { ...column, fromJson: "text" } : column;
+}
+
+/** Returns how a parameter of a function reads a member of the body; `isText` as in {@linkcode textColumn}. */
+export function argumentFromJson(
+  { baseType }: Pick<Parameter, "baseType">,
+  { isText }: { readonly isText: boolean },
+): WrittenColumn["fromJson"] {
+  return isText && isJson(baseType) ? "text" : hstoreType(baseType);
+}
+
+function isJson(baseType: string): boolean {
+  return /^jsonb?$/.test(baseType);
 }
