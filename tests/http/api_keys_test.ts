@@ -133,9 +133,10 @@ suite.test("events have the name of the key, and never the key", async (api) => 
   strictEqual(/sb_(?:secret|publishable)/.test(shown), false);
 });
 
-/** supabase-js with a key, without a session. */
-function supabase({ handler }: Api, key: string) {
+/** supabase-js with a key, and the token of a session if there is one. */
+function supabase({ handler }: Api, key: string, token: string | null = null) {
   return createClient("http://localhost:3000", key, {
+    ...token !== null && { accessToken: () => Promise.resolve(token) },
     auth: { persistSession: false, autoRefreshToken: false },
     db: { schema: "api" },
     // The prefix of the client's paths.
@@ -153,4 +154,6 @@ suite.test("supabase-js reads with a publishable key, and writes with a secret o
   deepStrictEqual((await jobs.rpc("whoami")).data, "writer");
   strictEqual((await jobs.from("notes").insert({ id: 1, text: "a" })).status, 201);
   strictEqual((await supabase(api, "sb_secret_x").rpc("whoami")).error?.code, "SVC301");
+  deepStrictEqual((await supabase(api, publishable, writer).rpc("whoami")).data, "writer");
+  strictEqual((await supabase(api, secret, "a.b.c").rpc("whoami")).error?.code, "SVC301");
 });
