@@ -20,6 +20,15 @@ const metrics = { "admin-server-host": "127.0.0.1", "admin-server-port": freePor
 const cost = { "db-max-cost": 1_000_000 };
 const timeouts = { "db-statement-timeout": "60s" };
 const inProcess = { "server-max-requests": 10_000 };
+/** The request of the load is the last one. All have its method and its path. */
+const operations = [
+  "probe web_anon GET /items?limit=..1",
+  ...Array.from(
+    { length: 998 },
+    (_, at) => `of_${at} web_anon GET /items?select=a${at}:id&id=eq.*`,
+  ),
+  "one web_anon GET /items?id=eq.*",
+].join("\n");
 const all = { ...rateLimits, ...jsonLog, ...inProcess };
 
 /** Rows whose JSON has about 100 kB. */
@@ -66,6 +75,7 @@ const groups: readonly ConfigGroup[] = [
       { name: "statement timeout", config: timeouts },
       { name: "cost limit", config: cost },
       { name: "entity tags", config: { "etag-mode": "on" } },
+      { name: "1,000 operations", config: { operations } },
       { name: "rate policies, JSON log, limits", config: all },
     ],
   },

@@ -103,7 +103,7 @@ async function runMode(
     case "dump-schema":
       return await withAppState(config, dumpSchema);
     case "types":
-      return await withAppState(config, (appState) => printTypes(appState, openGuardOf(wings)));
+      return await withAppState(config, printTypes);
     case "ready":
       return await printReady(configReader(config, { wingOptions }).config);
     case "run":

@@ -1,7 +1,5 @@
 /** `svc types`: prints the types of the database for TypeScript clients. @module */
 import { type Command, flagsOf } from "../../api/command.ts";
-import type { OpenGuard } from "../../api/handler/exchange.ts";
-import { indexSchemaCache } from "../../state/schema_cache/lookups.ts";
 import { print } from "../../base/observe/output.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 
@@ -11,22 +9,18 @@ export const typesCommand: Command = {
   example: "types svc.conf > database.ts",
   page: "docs/how-to/describe-the-api.md",
   flags: flagsOf({}),
-  run: ({ config }, { withDatabase, openGuard }) =>
+  run: ({ config }, { withDatabase }) =>
     withDatabase(config, async (appState) => {
-      await printTypes(appState, openGuard);
+      await printTypes(appState);
       return 0;
     }),
 };
 
-/** Prints the types of a service's schemas, and of its operations. */
-export async function printTypes(appState: AppState, openGuard: OpenGuard): Promise<void> {
+/** Prints the types of a service's schemas. */
+export async function printTypes(appState: AppState): Promise<void> {
   const { databaseTypes, readTypeCatalogue } = await import("../../wings/types/database_types.ts");
   const config = await appState.readConfig();
   const data = await appState.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");
-  const { operationTypes } = await import("../../wings/types/operation_types.ts");
-  const snapshot = { ...appState.snapshot, config, cache: indexSchemaCache(data) };
-  const operations = openGuard(snapshot)?.operations?.() ?? [];
-  const catalogue = await readTypeCatalogue(appState.database, config);
-  print(databaseTypes(data, catalogue, config) + operationTypes(operations));
+  print(databaseTypes(data, await readTypeCatalogue(appState.database, config), config));
 }

@@ -4,6 +4,7 @@ import { canonicalText, type MediaRange, parseMediaType } from "../../base/http/
 import type { ApiRequest } from "../../api/request/api_request.ts";
 import type { Action } from "../../api/request/action.ts";
 import { payloadUse } from "../../api/request/body/payload.ts";
+import { isJsonObject } from "../../base/lib/json_object.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 
@@ -24,53 +25,39 @@ export interface Form {
 /** Returns the form of a request. Its body is not a part of it. */
 export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
   const { action, schema, query, preferences, headers } = request;
-  const { clauses, filters } = query;
+  const { canonical: _, unused: __, limit: ___, offset: ____, hasLimits: _____, ...parts } = query;
   const operands: FormOperand[] = [];
-  const sorted = (nodes: readonly unknown[]) => sortedTexts(nodes, operands);
   // Names that are a filter or a clause, too: their value is compared as such.
   const doubles = new Set([
-    ...clauses.map(({ name }) => name),
-    ...filters.map(({ value }) => value.field.name),
+    ...query.clauses.map(({ name }) => name),
+    ...query.filters.map(({ value }) => value.field.name),
   ]);
   const callArguments = query.callArguments.map(([name, value]) =>
     doubles.has(name) ? { name } : { kind: "argument", name, value }
   );
   const rows = rowsOf(request);
-  const parts = {
-    ...query,
-    ...withoutEffect,
-    filters: sorted(filters),
+  const key = blankText({
+    action: actionText(action),
+    schema,
+    ...parts,
+    filters: sortedTexts(query.filters, operands),
     filterNames: action.kind === "put" ? query.filterNames.toSorted() : [],
-    logic: sorted(query.logic),
-    clauses: sorted(clauses),
-    callArguments: sorted(callArguments),
+    logic: sortedTexts(query.logic, operands),
+    clauses: sortedTexts(query.clauses, operands),
+    callArguments: sortedTexts(callArguments, operands),
     texts: [...query.texts.keys()].sort(),
     limits: [...rows.keys()].filter((name) => name.endsWith("limit")).sort(),
-  };
-  const key = JSON.stringify([
-    actionText(action),
-    schema,
-    blanked(parts, operands),
-    {
+    preferences: {
       ...preferences,
       timezone: preferences.timezone !== null,
       maxAffected: preferences.maxAffected !== null,
       invalid: preferences.handling === "strict" ? preferences.invalid : [],
     },
-    acceptText(request.accept, snapshot),
-    payloadUse(action) === null ? null : contentTypeText(headers["content-type"]),
-  ]);
+    accept: acceptText(request.accept, snapshot),
+    contentType: payloadUse(action) === null ? null : contentTypeText(headers["content-type"]),
+  }, operands);
   return { key, operands, rows };
 }
-
-/** Members of a query that no plan depends on, or that are compared as limits. */
-const withoutEffect = {
-  canonical: undefined,
-  unused: undefined,
-  limit: undefined,
-  offset: undefined,
-  hasLimits: undefined,
-};
 
 function rowsOf({ bounds: { first, last }, query }: ApiRequest): Form["rows"] {
   const levels = [
@@ -111,40 +98,33 @@ function actionText(action: Action): string {
   }
 }
 
-/** Sorts nodes by their texts without values, as their order has no effect. Adds their operands in that order. */
+/** Sorts nodes by their texts, as their order has no effect. Adds their operands in that order. */
 function sortedTexts(nodes: readonly unknown[], operands: FormOperand[]): readonly string[] {
   const found = nodes.map((node) => {
     const own: FormOperand[] = [];
-    return { text: JSON.stringify(blanked(node, own)), own };
+    return { text: blankText(node, own), own };
   }).sort((one, other) => one.text < other.text ? -1 : Number(one.text > other.text));
-  for (const { own } of found) operands.push(...own);
+  operands.push(...found.flatMap(({ own }) => own));
   return found.map(({ text }) => text);
 }
 
-/** Returns a part of a query without operands, which are added to the list. */
-function blanked(node: unknown, operands: FormOperand[]): unknown {
-  if (Array.isArray(node)) return node.map((each) => blanked(each, operands));
-  if (typeof node !== "object" || node === null) return node;
-  const { kind, value, values, ...others } = node as Readonly<Record<string, unknown>>;
-  switch (kind) {
-    case "compare":
-    case "isdistinct":
-    case "similar":
-    case "fullText":
-    case "argument":
-      operands.push({ isList: false, values: [String(value)] });
-      return { kind, ...others };
-    case "in":
-      operands.push({ isList: true, values: values as readonly string[] });
-      return { kind, ...others };
-    case "page":
-      return { kind, direction: others["direction"] };
-    default:
-      return Object.fromEntries(
-        Object.entries(node).map(([name, each]) => [name, blanked(each, operands)]),
-      );
-  }
+/** Returns JSON without operands, which are added to the list, and without cursors. */
+function blankText(node: unknown, operands: FormOperand[]): string {
+  return JSON.stringify(node, (_, each) => {
+    if (!isJsonObject(each) || !blankKinds.has(each["kind"])) return each;
+    const { value, values, cursor, ...others } = each;
+    if (cursor === undefined) {
+      const own = (values ?? [String(value)]) as readonly string[];
+      operands.push({ isList: values !== undefined, values: own });
+    }
+    return others;
+  });
 }
+
+/** The kinds of nodes with an operand, or with a cursor. */
+const blankKinds: ReadonlySet<unknown> = new Set(
+  ["compare", "isdistinct", "similar", "fullText", "in", "argument", "page"],
+);
 
 /** Types that each relation and function has without a handler. */
 const alwaysAvailable: ReadonlySet<MediaRange["kind"]> = new Set<MediaRange["kind"]>([

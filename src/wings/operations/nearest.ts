@@ -14,46 +14,36 @@ interface RefusedRequest {
 /** Returns a sentence about operations with the path of the request. */
 export function nearestText(request: RefusedRequest, lines: readonly OperationLine[]): string {
   const [nearest] = lines
-    .map(({ name, ...line }) => ({ name, differences: differencesOf(line, request) }))
+    .map((line) => ({ line, differences: differencesOf(line, request) }))
     .sort((one, other) => one.differences.length - other.differences.length);
   if (nearest === undefined) return "No operation has this path";
-  const { name, differences: [first = "values differ"] } = nearest;
+  const { line: { name }, differences: [first = "values differ"] } = nearest;
   return `The nearest operation is ${name}: ${first}`;
 }
 
 function differencesOf(
-  { method, query, headers, body }: Omit<OperationLine, "name">,
-  { line, query: values, payload }: RefusedRequest,
+  expected: OperationLine,
+  { line, query, payload }: RefusedRequest,
 ): readonly string[] {
-  const [expected, masked, sent] = [query, line.query, values].map(paramsOf);
-  const pairs = [
-    ["the method", method, line.method],
-    ...namesOf(expected!, masked!).filter((name) =>
-      expected!.get(name) !== sent!.get(name) && !isWithin(expected!.get(name), masked!.get(name))
-    ).map((name) => [name, expected!.get(name), masked!.get(name)]),
-    ...namesOf(new Map(Object.entries(headers)), new Map(Object.entries(line.headers)))
-      .map((name) => [name, headers[name], line.headers[name]]),
-  ];
-  const differences = pairs.filter(([, one, other]) => one !== other).map(([name, one, other]) =>
-    `${name} is ${other ?? "absent"} instead of ${one ?? "absent"}`
-  );
-  const ofBody = payload === null ? null : bodyDifference(body, payload);
+  const [parts, masked, sent] = [expected, line, { ...line, query }].map(partsOf);
+  const names = [...new Set([...parts!.keys(), ...masked!.keys()])];
+  const differences = names.flatMap((name) => {
+    const [one, other] = [parts!.get(name), masked!.get(name)];
+    const isSame = one === other || one === sent!.get(name) || isWithin(one, other);
+    return isSame ? [] : [`${name} is ${other ?? "absent"} instead of ${one ?? "absent"}`];
+  });
+  const ofBody = payload === null ? null : bodyDifference(expected.body, payload);
   return ofBody === null ? differences : [...differences, ofBody];
 }
 
-function namesOf(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>) {
-  return [...new Set([...one.keys(), ...other.keys()])];
-}
-
-/** Returns the parameters by their names. */
-function paramsOf(query: string): ReadonlyMap<string, string> {
-  const values = new Map<string, string>();
+/** Returns the parts of an operation by their names. */
+function partsOf({ method, query, headers }: OperationLine): ReadonlyMap<string, string> {
+  const parts = new Map([["the method", method], ...Object.entries(headers)]);
   for (const { name, value } of splitQuery(query)) {
-    const others = values.get(name);
-    const text = value?.replaceAll(/\s+/g, "") ?? "";
-    values.set(name, others === undefined ? text : `${others} and ${text}`);
+    const others = parts.has(name) ? `${parts.get(name)} and ` : "";
+    parts.set(name, others + (value?.replaceAll(/\s+/g, "") ?? ""));
   }
-  return values;
+  return parts;
 }
 
 /** Whether a bound permits the bound of a request; an absent offset is 0. */
