@@ -1,4 +1,5 @@
 /** Embeds of relations in another exposed schema. */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { serviceSuite } from "../support/handler/api.ts";
 import { answers, errorBody } from "../support/handler/rows.ts";
 
@@ -117,3 +118,28 @@ suite.rows("an embed fails", [
     }] as const
   ),
 ]);
+
+const advised = serviceSuite("declared_keys", {
+  dbSchemas: ["api", "finance"],
+  dbAnonRole: "anon",
+  clientErrorVerbosity: "advise",
+}, { title: "hints on embeds of other schemas" });
+
+const hints: readonly (readonly [target: string, hint: string, corrected: string | null])[] = [
+  [
+    "/grants?select=budgets(name)",
+    "Write finance/budgets(name)",
+    "/grants?select=finance/budgets(name)",
+  ],
+  ["/projects?select=plans(id)", "Perhaps you meant 'grants' instead of 'plans'.", null],
+  ["/lines?select=projects!nope(id)", "", null],
+];
+
+for (const [target, expected, corrected] of hints) {
+  advised.test(`${target} has the hint: ${expected}`, async (api) => {
+    const { code, hint } = await (await api(`GET ${target}`)).json();
+    const [first] = (hint ?? "").split(/(?:^|\. )If it was made just now/);
+    deepStrictEqual([code, first], ["SVC200", expected]);
+    if (corrected !== null) strictEqual((await api(`GET ${corrected}`)).status, 200);
+  });
+}

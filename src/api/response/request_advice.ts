@@ -1,5 +1,4 @@
-/** Hints that correct a request with what the schema cache knows: names, keys, labels, paths of embeds.
- * @module */
+/** Hints that correct a request by the schema cache: names, keys, labels, embeds. @module */
 import { locationOf } from "./address_headers.ts";
 import { pathSegment } from "../../base/http/percent.ts";
 import { nearest } from "../../base/lib/nearest.ts";
@@ -125,14 +124,8 @@ function openParentheses(text: string): number {
 
 /** Comparisons of SQL and their operators. */
 const comparisons: ReadonlyMap<string, string> = new Map([
-  [">=", "gte"],
-  ["<=", "lte"],
-  ["!=", "neq"],
-  ["<>", "neq"],
-  ["==", "eq"],
-  [">", "gt"],
-  ["<", "lt"],
-  ["=", "eq"],
+  ...[[">=", "gte"], ["<=", "lte"], ["!=", "neq"], ["<>", "neq"], ["==", "eq"]] as const,
+  ...[[">", "gt"], ["<", "lt"], ["=", "eq"]] as const,
 ]);
 
 /** Returns a filter like `gte5`, `>5`, `!eq.5` or `between.1,2` as it is written here. */
@@ -176,23 +169,29 @@ function otherParameter({ subject }: ErrorFields, context: AdviceContext): strin
   return isUnlike ? `${relation.name} has no column ${name}` : null;
 }
 
-/** Names the path from one relation to another over a third; `max(price)` is an aggregate. */
-function embedPath({ subject }: ErrorFields, { cache, pieces }: AdviceContext): string | null {
+/** Names the other schema, or the path over a third relation; `max(price)` is an aggregate. */
+function embedPath({ subject }: ErrorFields, context: AdviceContext): string | null {
+  const { cache, config, pieces } = context;
   const { relation: from = "", embed: to = "" } = subject ?? {};
   const [, call, operand] = /\b(sum|avg|min|max)\((\w+)\)/.exec(decoded(pieces.query)) ?? [];
   if (call !== undefined && call === to) return `Write ${operand}.${call}()`;
   const ends = cache?.relationships ?? [];
   const target = relationNamed(to, cache);
   if (target === null) return null;
-  const next = (name: string) =>
-    ends.filter(({ origin }) => origin.name === name).map(({ foreign }) => foreign.name);
-  const middle = next(from).find((name) => next(name).includes(target.name));
-  if (middle === undefined) return null;
+  const near = ends.filter(({ origin, foreign }) => origin.schema === foreign.schema);
+  const linked = (a: string, b: string) => ({ origin, foreign }: (typeof ends)[number]) =>
+    origin.name === a && foreign.name === b;
+  const far = near.some(linked(from, to)) ? undefined : ends.find(linked(from, to))?.foreign.schema;
+  const middle = near.find(({ origin, foreign: { name } }) =>
+    origin.name === from && name !== to && near.some(linked(name, target.name))
+  )?.foreign.name;
   // Node 20 has no `RegExp.escape`.
   const name = to.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
   const [, items = "*"] = new RegExp(`\\b${name}\\(([^()]*)\\)`)
     .exec(decoded(pieces.query)) ?? [];
-  return `Write ${middle}(${target.name}(${items}))`;
+  const embed = `${target.name}(${items})`;
+  if (far !== undefined && config.dbSchemas.includes(far)) return `Write ${far}/${embed}`;
+  return middle === undefined ? null : `Write ${middle}(${embed})`;
 }
 
 function tableName({ subject }: ErrorFields, { cache }: AdviceContext): string | null {
