@@ -233,6 +233,12 @@ const operations: readonly (readonly [label: string, operation: Operation, detai
       return [`the header ${name}`, withHeaders({ [name]: "x" }), details] as const;
     },
   ),
+  ...["tx=rollback", "handling=strict, tx=commit", "count=exact,timezone=Asia/Tokyo"].map(
+    (preferences) => {
+      const details = "headers/Prefer: expected tx and timezone in the header of the batch only";
+      return [`its ${preferences}`, withHeaders({ Prefer: preferences }), details] as const;
+    },
+  ),
   ["a header with a line feed", withHeaders({ "X-A": "a\nb" }), noHeader],
   ["a header that is no string", withHeaders({ "X-A": { b: 1 } }), noHeader],
   [
@@ -322,11 +328,6 @@ const unplannable: readonly (readonly [label: string, operation: Operation, erro
     "415 SVC107 1",
   ],
   ["a body that is malformed", post("/notes", [{ a: 1 }, 1]), "400 SVC102 1"],
-  [
-    "a preference of the batch, strictly",
-    get("/notes", { headers: { Prefer: "handling=strict, tx=commit" } }),
-    "400 SVC122 1",
-  ],
   ["an unknown profile", get("/notes", { headers: { "Accept-Profile": "x" } }), "406 SVC106 1"],
 ];
 

@@ -191,6 +191,9 @@ const headersOfBatch: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
+/** Preferences that concern the transaction, which all operations share. */
+const preferencesOfTransaction = /(?:^|,)\s*(?:tx|timezone)=/;
+
 /** No request has more; runtimes accept about as many. */
 const maxHeaders = 100;
 
@@ -209,6 +212,9 @@ function readHeaders(
     if (headersOfBatch.has(lower)) throw malformed(at, "expected in the header of the batch only");
     if (typeof text !== "string" || headerValue(text) === null || !text.isWellFormed()) {
       throw malformed(at, "expected a string without control characters");
+    }
+    if (lower === "prefer" && preferencesOfTransaction.test(text)) {
+      throw malformed(at, "expected tx and timezone in the header of the batch only");
     }
     if (lower === "accept" && parseAccept(text).some(({ kind }) => kind === "plan")) {
       throw malformed(at, "expected no execution plan");

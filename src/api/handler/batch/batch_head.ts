@@ -65,8 +65,6 @@ export function checkDocumentLength(
 
 /** Preferences of a batch that hold for its operations. */
 const preferencesOfBatch = /^(?:tx|timezone|handling|read)=/;
-/** Preferences that an operation cannot have: they concern the transaction. */
-const preferencesOfTransaction = /^(?:tx|timezone)=/;
 
 /** Headers of a batch that its operations have, too. */
 export interface BatchHeaders extends Pick<RawRequest, "cookies"> {
@@ -82,10 +80,7 @@ export function inheritedHeaders(
   return { inherited: Object.fromEntries(inherited), prefer: headers["prefer"], cookies };
 }
 
-/**
- * Returns the request of an operation. Its headers override the headers of the batch. Throws `122`
- * for a preference of the transaction if the handling is strict.
- */
+/** Returns the request of an operation. Its headers override the headers of the batch. */
 export function operationRequest(
   { method, url, headers }: Pick<BatchOperation, "method" | "url" | "headers">,
   { inherited, prefer: ofBatch, cookies }: BatchHeaders,
@@ -115,14 +110,7 @@ function visible(text: string): string {
 
 /** Returns the header of an operation, whose `handling` precedes the batch's, or null. */
 function operationPreferences(own: string | undefined, ofBatch: string | undefined): string | null {
-  const tokens = tokensOf(own);
-  const kept = tokens.filter((token) => !preferencesOfTransaction.test(token));
-  const header = [...kept, ...batchPreferences(ofBatch)].join(", ");
-  if (kept.length < tokens.length) {
-    const { handling, invalid } = parsePreferences(header);
-    const refused = tokens.filter((token) => preferencesOfTransaction.test(token));
-    if (handling === "strict") throw errors.invalidPreferences([...refused, ...invalid]);
-  }
+  const header = [...tokensOf(own), ...batchPreferences(ofBatch)].join(", ");
   return header === "" ? null : header;
 }
 
