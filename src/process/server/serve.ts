@@ -86,9 +86,8 @@ async function serveUntilStopped(
     team?.observe(event);
   };
   for (const { requirePackages } of wings) await requirePackages?.(config);
+  const [began, embedded] = [Date.now(), isEmbedded(config.dbUri)];
   observe({ kind: "starting", name: config.dialect.displayName, version });
-  const began = Date.now();
-  const embedded = isEmbedded(config.dbUri);
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
   const isTimed = () => recorder?.isWatched ?? false;
   const options = { ...log, observe, onFatal, database, quick, team, isTimed };
@@ -108,9 +107,8 @@ async function serveUntilStopped(
     .then(() => load(appState))
     .then(() => config.serverReuseport ? loaded.promise : undefined)
     .then(() => !appState.isEnding);
-  const startsApi = await Promise.race([starting, signals.first.then(() => false)]);
-  if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
-  if (startsApi) {
+  if (await Promise.race([starting, signals.first.then(() => false)])) {
+    if (embedded) observe({ kind: "embedded-ready", ms: Date.now() - began });
     const common = { config, isQuick: quick !== null };
     api = team === null
       ? await serveApi(appState, { ...common, ...shown, handleApi: front?.handle ?? handleApi })
@@ -118,8 +116,7 @@ async function serveUntilStopped(
     const diagnose = () => findingsOfState(appState, audited);
     diagnosis.start({ diagnose, config: () => appState.snapshot.config });
   }
-  const signal = await signals.first;
-  if (signal === "SIGTERM" && api !== null) {
+  if (await signals.first === "SIGTERM" && api !== null) {
     const period = config.serverShutdownWaitPeriod;
     await waitBeforeShutdown({ period, appState, api, cut: signals.second, observe });
   }

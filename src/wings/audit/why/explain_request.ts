@@ -7,7 +7,7 @@ import { cachedContext } from "../../../api/handler/context.ts";
 import { toResponse } from "../../../api/handler/headers.ts";
 import { answer } from "../../../api/handler/pipeline.ts";
 import { planRequest } from "../../../api/handler/plan_request.ts";
-import type { OpenGuard } from "../../../api/handler/exchange.ts";
+import type { Context, OpenGuard } from "../../../api/handler/exchange.ts";
 import { receive } from "../../../api/handler/receive.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import type { CaseRequest } from "../policy_test/case_file.ts";
@@ -35,13 +35,8 @@ export async function explainRequest(
   identity: Identity | null,
 ): Promise<readonly string[]> {
   const dry = new DryRun(database);
-  const { snapshot } = appState;
-  const config = testConfig(snapshot.config);
-  const context = {
-    ...cachedContext(appState, { loading: "shared", pathHosts: [], openGuard })(snapshot),
-    snapshot: { ...snapshot, config, rateLimits: null },
-    database: dry.database,
-  };
+  const context = dryContext(appState, { dry, openGuard });
+  const { config } = context.snapshot;
   const info = { isUnlogged: true, ...identity === null ? {} : { identity } };
   const exchange = receive(requestOf(request), info, context);
   const received = await readHead(toResponse(exchange, await answer(exchange)));
@@ -85,6 +80,18 @@ export async function explainRequest(
     ...relationLines(cells, needsOf(plan)),
     ...typeof found === "string" ? [found] : rowLines(rows ?? [], relation.primaryKey, facts),
   ].map(printable);
+}
+
+function dryContext(
+  appState: HandlerState,
+  { dry, openGuard }: { readonly dry: DryRun; readonly openGuard: OpenGuard },
+): Context {
+  const { snapshot } = appState;
+  return {
+    ...cachedContext(appState, { loading: "shared", pathHosts: [], openGuard })(snapshot),
+    snapshot: { ...snapshot, config: testConfig(snapshot.config), rateLimits: null },
+    database: dry.database,
+  };
 }
 
 function callLines(
