@@ -28,6 +28,9 @@ const api = createHandler({
   jwtCookieName: "token",
 });
 
+// The embedded database takes a few seconds to start, longer on a busy machine.
+await api.ready();
+
 const server = Deno.serve({
   hostname: "127.0.0.1",
   port: Number(Deno.env.get("PORT") ?? 3000),

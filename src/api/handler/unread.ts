@@ -2,6 +2,7 @@
 import { type BodyStream, spooledStream } from "../../database/connection/body_stream.ts";
 import type { Database } from "../../database/database.ts";
 import { errors } from "../../base/errors/catalogue.ts";
+import { collectGarbage } from "../../base/lib/garbage.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Exchange } from "./exchange.ts";
@@ -53,8 +54,13 @@ function streamOf(bytes: Uint8Array, spool: BodySpool): BodyStream {
   const body = unreadStream(spool);
   body.addAll(bytes);
   body.end();
+  // The parts of which it was made, and what the spool has written to its file, are garbage.
+  if (bytes.length > manyBytes) collectGarbage();
   return body;
 }
+
+/** The engine takes hundreds of megabytes before it looks for the garbage of longer answers. */
+const manyBytes = 4 * 1024 * 1024;
 
 /** Returns a stream whose bytes wait in the spool. */
 export function unreadStream(spool: BodySpool): BodyStream {

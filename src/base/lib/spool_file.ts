@@ -49,6 +49,8 @@ export function temporaryFiles(): (() => TemporaryFile) | null {
   return fs === null || os === null ? null : () => openFile(fs, os.tmpdir());
 }
 
+const isWorkerd = globalThis.navigator?.userAgent === "Cloudflare-Workers";
+
 /** Opens a file that only this process can read, and unlinks it: no file remains. */
 function openFile(fs: BuiltinModule<"node:fs">, folder: string): TemporaryFile {
   const path = `${folder}/svc-${crypto.randomUUID()}`;
@@ -57,7 +59,7 @@ function openFile(fs: BuiltinModule<"node:fs">, folder: string): TemporaryFile {
   return {
     write(part, position) {
       // workerd compares the offset with the bytes before the view, too, and refuses such views.
-      const bytes = part.byteOffset === 0 ? part : part.slice();
+      const bytes = isWorkerd && part.byteOffset > 0 ? part.slice() : part;
       for (let at = 0; at < bytes.length;) {
         at += fs.writeSync(file, bytes, at, bytes.length - at, position + at);
       }

@@ -3,7 +3,6 @@ import { deferred } from "../../base/lib/deferred.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import { ChunkQueue } from "./chunk_queue.ts";
 
-/** Events of a stream's reader, and how memory is reused. */
 /** The runtime keeps up to 64 KiB of a stream, and one chunk, although its client reads nothing. */
 const chunkBytes = 32 * 1024;
 
@@ -21,6 +20,7 @@ export function spooledStream(
 
 const quiet = { onRoom() {}, onCancelled() {}, freesChunks: false };
 
+/** Events of a stream's reader, and how memory is reused. */
 interface BodyStreamOptions {
   /** Bounds what all streams keep; null for no bound. */
   readonly spool: BodySpool | null;

@@ -45,12 +45,15 @@ export async function openLiveApi(
 ): Promise<LiveApi> {
   const database = await engines[engine](fixture);
   const { superuserUri } = database;
+  // Between two polls of PGlite, which has no socket, only timers wait that keep no process alive.
+  const alive = setInterval(() => {}, 1000);
   const api = await openService(database.uri, superuserUri, config);
   return {
     ...api,
     async [Symbol.asyncDispose]() {
       await api.handler.close();
       await database.remove();
+      clearInterval(alive);
     },
   };
 }
