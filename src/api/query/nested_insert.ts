@@ -1,5 +1,6 @@
 /** Renders the statements of a nested insert: one insert for all rows of a level, as a single
  * statement would hide the rows around from policies and triggers. @module */
+import { groupBy } from "../../base/lib/group_by.ts";
 import type { Statement } from "../../database/transaction.ts";
 import type {
   FilledColumn,
@@ -409,7 +410,7 @@ class LevelWriter {
   ): LevelWrite {
     const { levels } = this.#nested;
     const [outer, inner] = [ownName("around"), ownName("target")];
-    const sources = Map.groupBy(columns, ({ column }) => column);
+    const sources = groupBy(columns, ({ column }) => column);
     const values = [...sources.values()].map((shared, position) => {
       const all = shared.map(({ level, name }) =>
         keyValue(levels[level]!, level === around ? outer : inner, name)
@@ -425,13 +426,9 @@ class LevelWriter {
     } on ${outer}.n = ${inner}.p) as ${ownName("pairs")} group by ${names}`;
     const into = join([...sources.keys()].map((column) => ident(column)));
     const conflict = mayExist ? sql` on conflict do nothing` : emptySql;
-    const select = sql`select ${names} from (${linked}) as ${
-      ownName("links")
-    } order by n${conflict}`;
-    return this.#toWrite(
-      sql`insert into ${nameOf(junction)} (${into}) ${select}`,
-      levels[target]!.path.join("."),
-    );
+    const rows = sql`select ${names} from (${linked}) as ${ownName("links")} order by n${conflict}`;
+    const path = levels[target]!.path.join(".");
+    return this.#toWrite(sql`insert into ${nameOf(junction)} (${into}) ${rows}`, path);
   }
 }
 
