@@ -353,7 +353,10 @@ grant execute on function api.sales to shop_staff;
 grant select on api.customers, api.orders, api.lines, api.labels, api.order_labels
   to shop_customer, shop_staff;
 grant update (name, email, country_code) on api.customers to shop_customer;
-grant insert, update, delete on api.orders, api.lines to shop_customer, shop_staff;
+grant insert, delete on api.orders to shop_customer, shop_staff;
+grant update (note, status) on api.orders to shop_customer; -- api.pay sets the status as its caller.
+grant update on api.orders to shop_staff;
+grant insert, update, delete on api.lines to shop_customer, shop_staff;
 grant insert, update, delete on api.reviews to shop_customer;
 grant select, insert, update, delete on api.staff, api.memberships, api.jobs to shop_staff;
 grant insert, update, delete on api.countries, api.suppliers, api.categories, api.products, api.branches,

@@ -458,6 +458,7 @@ create trigger keep before delete on api.comment for each row execute function p
 grant delete on api.doc to web_user;
 
 -- # a definer function with an argument
+-- anonymous GET /rpc/search of api.doc by api.search
 -- anna GET /rpc/search of api.doc by api.search
 create function api.search(words text) returns setof text language sql stable security definer
   as $$ select title from api.doc where title ilike '%' || words || '%' $$;
@@ -537,7 +538,7 @@ create function private.limit_docs() returns trigger language plpgsql security d
 create trigger limit_docs before insert on api.doc for each row execute function private.limit_docs();
 grant insert on api.doc to web_user;
 
--- # an exclusion constraint, and a primary key
+-- # an exclusion constraint and a key
 -- anna POST /booking of api.booking by booking_pkey
 -- anna POST /booking of api.booking by booking_span_excl
 create table api.booking (id int primary key, span int4range not null, owner int not null, exclude using gist (span with &&));
@@ -567,3 +568,122 @@ alter table api.name add check (private.is_free(word)) not valid;
 alter table api.name enable row level security;
 create policy own on api.name using (owner = private.uid());
 grant select, insert on api.name to web_user;
+
+-- # policies on partitions alone
+-- anna GET /event of private.event_1 by private.event_1
+create table api.event (id int primary key, owner int) partition by list (id);
+create table private.event_1 partition of api.event default;
+insert into api.event values (1, 1), (2, 2);
+alter table private.event_1 enable row level security;
+create policy own on private.event_1 using (owner = private.uid());
+grant select on api.event, private.event_1 to web_user;
+
+-- # policies on a child alone
+-- anna GET /paper of private.draft by private.draft
+create table api.paper (id int primary key, owner int);
+create table private.draft (word text) inherits (api.paper);
+insert into private.draft values (1, 1, 'a'), (2, 2, 'b');
+alter table private.draft enable row level security;
+create policy own on private.draft using (owner = private.uid());
+grant select on api.paper, private.draft to web_user;
+
+-- # a foreign key that sets null in hidden rows
+-- anna DELETE /doc of api.note by api.note
+create table api.note (id int primary key, owner int, doc_id int references api.doc on delete set null, constraint has_doc check (doc_id is not null or owner = 1));
+insert into api.note values (1, 2, 1);
+alter table api.note enable row level security;
+create policy own on api.note using (owner = private.uid());
+grant select on api.note to web_user;
+grant delete on api.doc to web_user;
+
+-- # a response header that a trigger sets
+-- anna PATCH /doc of api.doc by api.doc
+create function private.tell() returns trigger language plpgsql security definer as $$ begin
+  perform set_config('response.headers', json_build_array(json_build_object('X-Rows', (select count(*)::text from api.doc)))::text, true);
+  return new; end $$;
+create trigger tell before update on api.doc for each row execute function private.tell();
+grant update (title) on api.doc to web_user;
+
+-- # the words of a full-text search
+-- anonymous GET /rpc/words of api.doc by api.words
+-- anna GET /rpc/words of api.doc by api.words
+create function api.words() returns setof text language sql stable security definer
+  as $$ select word from ts_stat('select to_tsvector(''simple'', title) from api.doc') order by word $$;
+
+-- # a rule that returns a number of rows
+-- anna POST /ticket of api.doc by api.ticket
+create table private.ticket (no bigint, text text);
+create view api.ticket as select no, text from private.ticket;
+create rule add as on insert to api.ticket do instead
+  insert into private.ticket values ((select count(*) from api.doc), new.text) returning no, text;
+grant select, insert on api.ticket to web_user;
+
+-- # a policy that casts text of each row
+-- anna GET /note of api.note by api.note
+create table api.note (id int primary key, owner text, word text);
+insert into api.note values (1, '1', 'a'), (2, '2', 'b');
+alter table api.note enable row level security;
+create policy own on api.note using (owner::int = private.uid());
+grant select on api.note to web_user;
+
+-- # own rows among the largest of all
+-- anna GET /top of api.doc by api.top
+create view api.top as select id from (select * from api.doc order by size desc limit 2) t where owner = private.uid();
+grant select on api.top to web_user;
+
+-- # an order by an average of all rows
+-- anna GET /docs of api.doc by api.docs
+insert into api.doc values (4, 1, 'second', 12);
+create view api.docs as select id from api.doc d where owner = private.uid()
+  order by abs(size - (select avg(size) from api.doc));
+grant select on api.docs to web_user;
+
+-- # a policy by the method
+-- anna GET /doc of api.doc by api.doc
+alter policy own on api.doc using (owner = private.uid() or current_setting('request.method', true) = 'HEAD');
+
+-- # a trigger that copies a title
+-- anna POST /note of api.doc by api.doc
+create table api.note (id int generated by default as identity primary key, owner int default private.uid(), doc_id int, title text);
+insert into api.note (owner, doc_id) values (1, 1), (2, 2);
+alter table api.note enable row level security;
+create policy own on api.note using (owner = private.uid());
+create function private.copy() returns trigger language plpgsql security definer as $$ begin
+  new.title := (select title from api.doc where id = new.doc_id); return new; end $$;
+create trigger copy before insert on api.note for each row execute function private.copy();
+grant select, insert (doc_id) on api.note to web_user;
+
+-- # a trigger that copies a title at updates
+-- anna PATCH /note of api.doc by api.doc
+create table api.note (id int generated by default as identity primary key, owner int default private.uid(), doc_id int, title text);
+insert into api.note (owner, doc_id) values (1, 1), (2, 2);
+alter table api.note enable row level security;
+create policy own on api.note using (owner = private.uid());
+create function private.copy() returns trigger language plpgsql security definer as $$ begin
+  new.title := (select title from api.doc where id = new.doc_id); return new; end $$;
+create trigger copy before update on api.note for each row execute function private.copy();
+grant select, update (doc_id) on api.note to web_user;
+
+-- # a trigger that skips words of others
+-- anna POST /name of api.name by api.name
+create table api.name (id int generated always as identity primary key, word text, owner int default private.uid());
+insert into api.name (word, owner) values ('a', 1), ('b', 2);
+create function private.skip() returns trigger language plpgsql security definer as $$ begin
+  if exists (select from api.name where word = new.word and owner <> private.uid()) then return null; end if; return new; end $$;
+create trigger skip before insert on api.name for each row execute function private.skip();
+alter table api.name enable row level security;
+create policy own on api.name using (owner = private.uid());
+grant select, insert (word) on api.name to web_user;
+
+-- # a policy that divides by a value
+-- anna GET /ratio of api.ratio by api.ratio
+create table api.ratio (id int primary key, owner int, part int);
+insert into api.ratio values (1, 1, 1), (2, 2, 0);
+alter table api.ratio enable row level security;
+create policy own on api.ratio using (100 / part > 0 and owner = private.uid());
+grant select on api.ratio to web_user;
+
+-- # a definer function with a required id
+-- anonymous GET /rpc/title_of of api.doc by api.title_of
+-- anna GET /rpc/title_of of api.doc by api.title_of
+create function api.title_of(doc_id int) returns text language sql stable security definer as 'select title from api.doc where id = $1';

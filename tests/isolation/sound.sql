@@ -151,3 +151,45 @@ create function private.quota() returns trigger language plpgsql security define
   if (select count(*) from api.doc where owner = new.owner) > 9 then raise 'full'; end if; return new; end $$;
 create trigger quota before update on api.doc for each row execute function private.quota();
 grant update (title) on api.doc to web_user;
+
+-- # a policy by membership in roles
+create role isolation_red; create role isolation_blue;
+grant isolation_red to web_user;
+create table api.note (id int primary key, team text, word text);
+insert into api.note values (1, 'isolation_red', 'a'), (2, 'isolation_blue', 'b');
+alter table api.note enable row level security;
+create policy of_team on api.note using (exists (select from pg_roles r where r.rolname = team and pg_has_role(r.oid, 'member')));
+grant select, update (word), delete on api.note to web_user;
+
+-- # a cascade to hidden rows
+create table api.note (id int primary key, owner int, doc_id int references api.doc on delete cascade);
+insert into api.note values (1, 2, 1), (2, 1, 1);
+alter table api.note enable row level security;
+create policy own on api.note using (owner = private.uid());
+grant select on api.note to web_user;
+grant delete on api.doc to web_user;
+
+-- # a full-text search of own rows
+create function api.found(words text default 'hers mine') returns setof api.doc language sql stable
+  as $$ select * from api.doc where to_tsvector('simple', title) @@ websearch_to_tsquery('simple', replace(words, ' ', ' or ')) $$;
+
+-- # keys of each owner, with upserts
+create table api.item (owner int default private.uid(), id int, word text, primary key (owner, id));
+insert into api.item values (1, 1, 'a'), (2, 1, 'b'), (2, 2, 'c');
+alter table api.item enable row level security;
+create policy own on api.item using (owner = private.uid());
+grant select, insert (id, word), update (id, word), delete on api.item to web_user;
+
+-- # many rows in another order than their keys
+create table api.line (id int primary key, owner int, word text);
+insert into api.line select (n * 7919) % 4001, n % 40 + 1, repeat('w', n % 50) from generate_series(1, 4000) n;
+create index on api.line (owner); create index on api.line (word);
+alter table api.line enable row level security;
+create policy own on api.line using (owner = private.uid());
+analyze api.line;
+grant select, update (word), delete on api.line to web_user;
+
+-- # a ranking by a view with security_invoker
+insert into api.doc values (4, 1, 'second', 12);
+create view api.ranks with (security_invoker) as select id, rank() over (order by size desc) from api.doc order by size limit 5;
+grant select on api.ranks to web_user;

@@ -7,13 +7,11 @@ import type { CaseRequest } from "./case_file.ts";
 /** A row as JSON has it. */
 export type JsonRow = Readonly<Record<string, unknown>>;
 
-/** The columns of a relation that a role may use, by action. DELETE has all columns or no column. */
-export type Grants = Readonly<Record<"select" | "insert" | "update" | "delete", readonly string[]>>;
-
 /** A relation as a caller reaches it. */
 export interface RelationTarget {
   readonly relation: Relation;
-  readonly grants: Grants;
+  /** The columns that the role may use, by action. DELETE has all columns or no column. */
+  readonly grants: Readonly<Record<"select" | "insert" | "update" | "delete", readonly string[]>>;
   /** Rows that the requests name, as of those that the caller cannot see. */
   readonly rows: readonly JsonRow[];
   /** A row that the caller can see; null without one. */
@@ -27,6 +25,8 @@ export interface RelationTarget {
 /** A request to the relation. */
 type RequestDraft = readonly [method: string, query: string, body?: JsonRow, prefer?: string];
 
+const draft = (...parts: RequestDraft): RequestDraft => parts;
+
 /** Returns the requests, from the simplest on. Requests to another schema than `schema` have headers. */
 export function requestsOf(
   target: RelationTarget,
@@ -34,52 +34,58 @@ export function requestsOf(
 ): readonly CaseRequest[] {
   const { relation, grants: { select } } = target;
   const profiles = relation.schema === schema ? [] : ["Accept-Profile", "Content-Profile"];
-  const read = select.length > 0 ? reads(target, hasAggregates) : [["GET", ""] as const];
-  const drafts = [...read, ...writes(target)];
-  return [...new Map(drafts.map((draft) => [JSON.stringify(draft), draft])).values()].map((
-    [method, query, body, prefer],
-  ) => ({
-    method,
-    target: `/${pathSegment(relation.name)}${query && `?${query}`}`,
-    headers: [
-      ...profiles.map((name) => [name, relation.schema] as const),
-      ...prefer === undefined ? [] : [["Prefer", prefer] as const],
-    ],
-    body: body === undefined ? null : JSON.stringify(body),
-  }));
+  const drafts = select.length > 0
+    ? [
+      ...reads(target, hasAggregates),
+      ...writes(target).flatMap(([method, query, body, prefer]) => {
+        const columns = `${query && `${query}&`}select=${list(select)}`;
+        const answered = draft(method, columns, body, "return=representation");
+        return [[method, query, body, prefer] as const, ...prefer === undefined ? [answered] : []];
+      }),
+    ]
+    : [draft("GET", ""), ...writes(target)];
+  return [...new Map(drafts.map((each) => [JSON.stringify(each), each])).values()].map(
+    ([method, query, body, prefer]) => ({
+      method,
+      target: `/${pathSegment(relation.name)}${query && `?${query}`}`,
+      headers: [
+        ...profiles.map((name) => [name, relation.schema] as const),
+        ...prefer === undefined ? [] : [["Prefer", prefer] as const],
+      ],
+      body: body === undefined ? null : JSON.stringify(body),
+    }),
+  );
 }
 
 const list = (columns: readonly string[]) =>
   columns.map((column) => encodeText(queryName(column))).join(",");
 
 /** Returns filters by the values of columns; objects and arrays have no filter. */
-function filters(columns: readonly string[], row: JsonRow): readonly string[] {
-  return columns.flatMap((column) => {
-    const value = row[column];
-    if (value === undefined || value !== null && typeof value === "object") return [];
-    return [equalParam(column, value === null ? null : String(value))];
-  });
-}
+const filters = (columns: readonly string[], row: JsonRow): readonly string[] =>
+  columns.filter((name) => name in row && (row[name] === null || typeof row[name] !== "object"))
+    .map((name) => equalParam(name, row[name] === null ? null : String(row[name])));
 
 function reads(target: RelationTarget, hasAggregates: boolean): RequestDraft[] {
   const { relation: { primaryKey, columns }, grants: { select }, rows, computed, related } = target;
   const key = list([...primaryKey, ...select].filter((each) => select.includes(each)).slice(0, 1));
-  const maxima = columns.filter(({ name, baseType }) =>
-    select.includes(name) && /int|numeric|double|real|text|char|date|time/.test(baseType)
-  ).map(({ name }) => `${list([name])}.max()`);
+  const isOrdered = /int|numeric|double|real|text|char|date|time/;
+  const maxima = columns.filter((each) =>
+    select.includes(each.name) && isOrdered.test(each.baseType)
+  )
+    .map(({ name }) => `,${list([name])}.max()`);
   const queries = [
     ...select.flatMap((column) => rows.flatMap((row) => filters([column], row)))
       .map((filter) => `select=${key}&${filter}`),
     ...computed.map((name) => `select=${key}&${list([name])}=not.is.null`),
     ...computed.map((name) => `select=${key},${list([name])}&order=${list([name])}`),
-    ...hasAggregates ? [`select=${["count()", ...maxima].join(",")}`] : [],
+    ...hasAggregates ? [`select=count()${maxima.join("")}`] : [],
   ];
   return [
-    ["GET", `select=${list(select)}`, undefined, "count=exact"],
-    ["HEAD", `select=${list(select)}`, undefined, "count=exact"],
-    ...queries.map((query): RequestDraft => ["GET", query]),
+    draft("GET", `select=${list(select)}`, undefined, "count=exact"),
+    draft("HEAD", `select=${list(select)}`, undefined, "count=exact"),
+    ...queries.map((query) => draft("GET", query)),
     ...related.flatMap((each) => embeds(each, hasAggregates))
-      .map((embed): RequestDraft => ["GET", `select=${key},${embed}`, undefined, "count=exact"]),
+      .map((embed) => draft("GET", `select=${key},${embed}`, undefined, "count=exact")),
   ];
 }
 
@@ -95,19 +101,15 @@ function embeds(
       list([each.kind === "many-to-many" ? each.junction.name : each.constraint])
     }`;
   const isToOne = each.kind === "computed" ? each.toOne : each.kind.endsWith("to-one");
-  const toOne = () => {
-    // Keys come last, since they decide the order alone.
-    const order = [...select].sort((a, b) => +primaryKey.includes(a) - +primaryKey.includes(b));
-    return [
-      `...${embed}(${select.map((column, at) => `y${at}:${list([column])}`)})`,
-      `x:${embed}()&order=${order.map((column) => `x(${list([column])})`)}`,
-    ];
-  };
+  const aliases = select.map((column, at) => `y${at}:${list([column])}`);
+  // Keys come last, since they decide the order alone.
+  const order = select.toSorted((a, b) => +primaryKey.includes(a) - +primaryKey.includes(b))
+    .map((column) => `x(${list([column])})`);
   return [
     `x:${embed}(${list(select)})`,
     `x:${embed}()&x=not.is.null`,
     ...hasAggregates ? [`x:${embed}(count())`] : [],
-    ...isToOne ? toOne() : [],
+    ...isToOne ? [`...${embed}(${aliases})`, `x:${embed}()&order=${order}`] : [],
     ...filters(select, rows[0] ?? {}).map((filter) => `x:${embed}!inner()&x.${filter}`),
   ];
 }
@@ -125,76 +127,69 @@ export const freshValues = [
 /** Returns the foreign keys that refer to rows of parents. */
 const referencesOf = (related: RelationTarget["related"]): readonly JsonRow[] =>
   related.flatMap(([each, { rows }]) =>
-    each.kind !== "many-to-one" ? [] : rows.map((row): JsonRow => (
+    each.kind !== "many-to-one" ? [] : rows.map((row) => (
       Object.fromEntries(each.pairs.map(([column, foreign]) => [column, row[foreign]]))
     ))
   );
 
+/** Returns the filter that finds a row. */
+const whereOf = ({ relation: { primaryKey, columns } }: RelationTarget, row: JsonRow): string =>
+  filters(primaryKey.length > 0 ? primaryKey : [columns[0]!.name], row).join("&");
+
 /** Returns writes with the values of own and hidden rows: one value, all but keys, all. */
-function writes(target: RelationTarget): RequestDraft[] {
-  const { relation: { primaryKey, columns, uniqueIndexes = [] }, grants, rows, visible } = target;
-  const { select, insert, update } = grants;
+function writes(target: RelationTarget): readonly RequestDraft[] {
+  const { relation: { primaryKey, columns }, grants, rows, visible, related } = target;
+  const { insert, update } = grants;
   const names = columns.map(({ name }) => name);
-  const whereOf = (row: JsonRow) =>
-    filters(primaryKey.length > 0 ? primaryKey : names.slice(0, 1), row).join("&");
   const sample = visible ?? rows[0] ?? {};
-  const references = referencesOf(target.related);
   const others = names.filter((name) => !primaryKey.includes(name));
-  const parts = [...names.map((name) => pick(sample, [name])), ...references];
-  for (const row of rows) {
-    parts.push(pick(row, others), row, ...names.map((name) => pick(row, [name])));
-  }
-  const keys = uniqueIndexes.flatMap((index) => index.columns === null ? [] : [index.columns]);
-  const written = columns.filter(({ name, generated }) => insert.includes(name) && !generated);
-  const free = written.map(({ name }) => name);
-  // Defaults may reveal rows, too.
-  const fresh = Object.fromEntries(
-    written.filter((each) => each.default === null).map(({ name, baseType }) => {
-      const isKey = [...primaryKey, ...keys.flat()].includes(name) &&
-        !references.some((each) => name in each);
-      const other = freshValues.find(([type]) => isKey && new RegExp(type).test(baseType));
-      return [name, other === undefined ? sample[name] : other[1]];
-    }),
-  );
-  const first = pick(sample, update.slice(0, 1));
-  const own = visible === null ? [] : [whereOf(visible)];
-  const places = [...own, ...rows.map(whereOf), ""];
-  const drafts: readonly RequestDraft[] = [
-    ...own.flatMap((where) =>
-      parts.map((part): RequestDraft => ["PATCH", where, pick(part, update)])
-    ),
-    ...places.map((where): RequestDraft => ["PATCH", where, first]),
-    ...own.map((
-      where,
-    ): RequestDraft => [
-      "PATCH",
-      `${where}&select=${list(select)}`,
-      first,
-      "return=representation",
-    ]),
-    ...[{}, ...parts].map((part): RequestDraft => ["POST", "", { ...fresh, ...pick(part, free) }]),
-    ["POST", `select=${list(select)}`, fresh, "return=representation"],
-    ...target.related.flatMap((each) => nestedInserts(each, fresh)),
-    ...rows.flatMap((row): RequestDraft[] => [
-      ...keys.flatMap((key) =>
-        ["merge", "ignore"].map((
-          word,
-        ): RequestDraft => [
-          "POST",
-          `on_conflict=${list(key)}`,
-          pick(row, free),
-          `resolution=${word}-duplicates`,
-        ])
-      ),
-      ["PUT", whereOf(row), pick(row, free)],
-    ]),
-    ...places.map((where): RequestDraft => ["DELETE", where]),
+  const parts = [
+    ...names.map((name) => pick(sample, [name])),
+    ...referencesOf(related),
+    ...rows.flatMap((row) => [pick(row, others), row, ...names.map((name) => pick(row, [name]))]),
   ];
-  return drafts.filter(([method, , body]) => (
-    method === "PATCH"
-      ? Object.keys(body!).length > 0
-      : (method === "DELETE" ? grants.delete : insert).length > 0
-  ));
+  const own = visible === null ? [] : [whereOf(target, visible)];
+  const places = [...own, ...rows.map((row) => whereOf(target, row)), ""];
+  return [
+    ...[
+      ...own.flatMap((where) => parts.map((part) => draft("PATCH", where, pick(part, update)))),
+      ...places.map((where) => draft("PATCH", where, pick(sample, update.slice(0, 1)))),
+    ].filter(([, , body]) => Object.keys(body!).length > 0),
+    ...insert.length > 0 ? inserts(target, sample, parts) : [],
+    ...grants.delete.length > 0 ? places.map((where) => draft("DELETE", where)) : [],
+  ];
+}
+
+function inserts(
+  target: RelationTarget,
+  sample: JsonRow,
+  parts: readonly JsonRow[],
+): readonly RequestDraft[] {
+  const { relation: { primaryKey, columns, uniqueIndexes = [] }, grants, rows, related } = target;
+  const keys = uniqueIndexes.flatMap((index) => index.columns === null ? [] : [index.columns]);
+  const isFresh = (name: string) =>
+    [...primaryKey, ...keys.flat()].includes(name) &&
+    !referencesOf(related).some((each) => name in each);
+  const written = columns.filter((each) => grants.insert.includes(each.name) && !each.generated);
+  const names = written.map(({ name }) => name);
+  // Defaults may reveal rows, too.
+  const needed = written.filter((each) => each.default === null).map(({ name, baseType }) => {
+    const [, value] = freshValues.find(([type]) => new RegExp(type).test(baseType)) ?? [];
+    return [name, isFresh(name) ? value ?? sample[name] : sample[name]];
+  });
+  const fresh: JsonRow = Object.fromEntries(needed);
+  return [
+    ...[{}, ...parts].map((part) => draft("POST", "", { ...fresh, ...pick(part, names) })),
+    ...related.flatMap((each) => nestedInserts(each, fresh)),
+    ...rows.map((row) => draft("PUT", whereOf(target, row), pick(row, names))),
+    ...rows.flatMap((row) =>
+      keys.flatMap((key) =>
+        ["merge-duplicates", "ignore-duplicates"].map((word) =>
+          draft("POST", `on_conflict=${list(key)}`, pick(row, names), `resolution=${word}`)
+        )
+      )
+    ),
+  ];
 }
 
 /** Returns inserts of a row with another one that refers to it and to a row of a third relation. */
@@ -208,17 +203,34 @@ function nestedInserts(
     other.kind === "many-to-one" && other.constraint !== constraint
   );
   const embed = `x:${list([name])}!${list([constraint])}`;
-  return referencesOf(others).map((reference): RequestDraft => {
-    const columns = `columns=${list(Object.keys(fresh))},${embed}(${list(Object.keys(reference))})`;
-    return ["POST", columns, { ...fresh, x: [reference] }];
+  return referencesOf(others).map((reference) => {
+    const columns = `${list(Object.keys(fresh))},${embed}(${list(Object.keys(reference))})`;
+    return draft("POST", `columns=${columns}`, { ...fresh, x: [reference] });
   });
 }
 
-/** Returns a call of a function. Required arguments are null. */
-export function callOf({ name, parameters, volatility }: Routine): CaseRequest {
+/** Returns calls of a function. Required arguments have values of their types in a row of each relation, else null. */
+export function callsOf(
+  { name, parameters, volatility }: Routine,
+  targets: readonly RelationTarget[],
+): readonly CaseRequest[] {
   const required = parameters.filter((each) => each.required);
-  const target = `/rpc/${pathSegment(name)}`;
-  const body = JSON.stringify(Object.fromEntries(required.map((each) => [each.name, null])));
-  const isRead = required.length === 0 && volatility !== "volatile";
-  return { method: isRead ? "GET" : "POST", target, headers: [], body: isRead ? null : body };
+  const calls = targets.map(({ relation: { columns }, rows: [row = {}] }) =>
+    JSON.stringify(Object.fromEntries(required.map(({ name, baseType }) => {
+      const column = columns.find((each) => each.baseType === baseType);
+      return [name, column === undefined ? null : row[column.name] ?? null];
+    })))
+  );
+  return [...new Set(calls)].map((body) => {
+    const target = `/rpc/${pathSegment(name)}`;
+    if (volatility === "volatile") return { method: "POST", target, headers: [], body };
+    const query = Object.entries(JSON.parse(body))
+      .map(([key, value]) => `${encodeText(key)}=${encodeText(String(value ?? ""))}`).join("&");
+    return {
+      method: "GET",
+      target: query === "" ? target : `${target}?${query}`,
+      headers: [],
+      body: null,
+    };
+  });
 }

@@ -6,7 +6,7 @@ import { groupBy } from "../../../base/lib/group_by.ts";
 import { readAccess } from "../access/cells.ts";
 import type { CaseRequest } from "./case_file.ts";
 import type { CaseState } from "./case_handler.ts";
-import { callOf, type JsonRow, type RelationTarget, requestsOf } from "./requests.ts";
+import { callsOf, type JsonRow, type RelationTarget, requestsOf } from "./requests.ts";
 
 /** Returns the relations of all exposed schemas. */
 export function exposedRelations({ appState: { snapshot } }: CaseState): readonly Relation[] {
@@ -42,7 +42,10 @@ export async function callerRequests(
   const calls = groupBy(routines, (each) => `${keyOf(each)}()`);
   return new Map([
     ...targets.map((each) => [keyOf(each.relation), requestsOf(each, options)] as const),
-    ...Array.from(calls, ([key, all]) => [key, all.map(callOf)] as const),
+    ...Array.from(
+      calls,
+      ([key, all]) => [key, all.flatMap((each) => callsOf(each, targets))] as const,
+    ),
   ]);
 }
 
