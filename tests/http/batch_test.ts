@@ -233,7 +233,12 @@ const operations: readonly (readonly [label: string, operation: Operation, detai
       return [`the header ${name}`, withHeaders({ [name]: "x" }), details] as const;
     },
   ),
-  ...["tx=rollback", "handling=strict, tx=commit", "count=exact,timezone=Asia/Tokyo"].map(
+  ...[
+    "tx=rollback",
+    "TX = rollback",
+    "handling=strict, tx=commit",
+    "count=exact,timezone=Asia/Tokyo",
+  ].map(
     (preferences) => {
       const details = "headers/Prefer: expected tx and timezone in the header of the batch only";
       return [`its ${preferences}`, withHeaders({ Prefer: preferences }), details] as const;

@@ -70,8 +70,7 @@ export function parsePreferences(header: string | null): Preferences {
         : null;
       if (count === null) invalid.push(token);
       maxAffected ??= count;
-      // So the token is refused with its parameters, and not ignored as lenient.
-      if (token.startsWith("handling=strict;")) listed = { handling: "strict", ...listed };
+      listed = { ...otherSpelling(token), ...listed };
     }
   }
   return {
@@ -81,6 +80,15 @@ export function parsePreferences(header: string | null): Preferences {
     maxAffected,
     invalid,
   };
+}
+
+/**
+ * Reads what protects rows also with parameters, quotes, spaces and capitals (RFC 7240, section 2): a token
+ * that asks for strictness is refused, not ignored as lenient, and a dry run is none that commits.
+ */
+function otherSpelling(token: string): Partial<Listed> {
+  if (/^handling\s*=\s*"?strict\b/i.test(token)) return { handling: "strict" };
+  return /^tx\s*=\s*"?rollback\b/i.test(token) ? { tx: "rollback" } : {};
 }
 
 /** Reads `count=exact-<number>`; undefined for other tokens. */

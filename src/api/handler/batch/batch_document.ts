@@ -192,7 +192,7 @@ const headersOfBatch: ReadonlySet<string> = new Set([
 ]);
 
 /** Preferences that concern the transaction, which all operations share. */
-const preferencesOfTransaction = /(?:^|,)\s*(?:tx|timezone)=/;
+const preferencesOfTransaction = /(?:^|,)\s*(?:tx|timezone)\s*=/i;
 
 /** No request has more; runtimes accept about as many. */
 const maxHeaders = 100;

@@ -64,7 +64,7 @@ export function checkDocumentLength(
 }
 
 /** Preferences of a batch that hold for its operations. */
-const preferencesOfBatch = /^(?:tx|timezone|handling|read)=/;
+const preferencesOfBatch = /^(?:tx|timezone|handling|read)\s*=/i;
 
 /** Headers of a batch that its operations have, too. */
 export interface BatchHeaders extends Pick<RawRequest, "cookies"> {

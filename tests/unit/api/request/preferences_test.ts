@@ -57,6 +57,18 @@ Deno.test("parsePreferences reads the header", () => {
       handling: "strict",
       invalid: ["handling=strict;max-affected=2"],
     }],
+    ...['handling="strict"', "Handling=strict", "handling = strict"].map((token) =>
+      [`${token}, max-affected=2`, {
+        handling: "strict",
+        maxAffected: 2,
+        invalid: [token],
+      }] as [string, Partial<Preferences>]
+    ),
+    ...['tx="rollback"', "TX=rollback", "tx = Rollback", "tx=rollback; x=1"].map((token) =>
+      [token, { tx: "rollback", invalid: [token] }] as [string, Partial<Preferences>]
+    ),
+    ['tx=commit, tx="rollback"', { tx: "commit", invalid: ['tx="rollback"'] }],
+    ["tx=rollbacks", { invalid: ["tx=rollbacks"] }],
     ["params=single-object", { invalid: ["params=single-object"] }],
     ["tx=maybe", { invalid: ["tx=maybe"] }],
     ["max-affected", { invalid: ["max-affected"] }],
