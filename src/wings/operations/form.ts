@@ -37,7 +37,7 @@ export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
   );
   const rows = rowsOf(request);
   const key = blankText({
-    action: actionText(action),
+    action: planned(action),
     schema,
     ...parts,
     filters: sortedTexts(query.filters, operands),
@@ -80,22 +80,9 @@ export function rowsName(path: readonly string[], part: string): string {
 }
 
 /** HEAD has the plan of GET. */
-function actionText(action: Action): string {
-  switch (action.kind) {
-    case "call":
-      return `${action.method === "HEAD" ? "GET" : action.method} /rpc/${action.routine}`;
-    case "read":
-    case "insert":
-    case "update":
-    case "put":
-    case "delete":
-      return `${action.kind} /${action.relation}`;
-    case "root":
-    case "options":
-      return action.kind;
-    default:
-      return action satisfies never;
-  }
+function planned(action: Action): unknown {
+  if (action.kind === "read" || action.kind === "root") return { ...action, headersOnly: false };
+  return action.kind === "call" && action.method === "HEAD" ? { ...action, method: "GET" } : action;
 }
 
 /** Sorts nodes by their texts, as their order has no effect. Adds their operands in that order. */
@@ -132,7 +119,7 @@ const alwaysAvailable: ReadonlySet<MediaRange["kind"]> = new Set<MediaRange["kin
 ]);
 
 /** Returns the accepted types up to the first one that is available; JSON for any type if no handler is defined. */
-export function acceptText(accept: readonly MediaRange[], { cache, config }: Snapshot): string {
+function acceptText(accept: readonly MediaRange[], { cache, config }: Snapshot): string {
   const hasHandlers = cache!.data.mediaHandlers.length > 0;
   const first = accept.findIndex(({ kind }) => alwaysAvailable.has(kind));
   return accept.slice(0, first < 0 ? accept.length : first + 1)
@@ -145,6 +132,6 @@ export function acceptText(accept: readonly MediaRange[], { cache, config }: Sna
     .join(",");
 }
 
-export function contentTypeText(header: string | undefined): string {
+function contentTypeText(header: string | undefined): string {
   return canonicalText(parseMediaType(header?.trim() || "application/json"));
 }

@@ -41,8 +41,9 @@ export class OperationRecorder {
   /** Adds the operation of a request, or its role and limits to an operation that was added. Throws the errors of
    * `parseHead`. */
   add({ pieces, ...request }: RecordedRequest, snapshot: Snapshot): void {
-    const { line, form } = sentOperation(pieces, request, snapshot);
-    if (!isWritable(line, form, snapshot)) return;
+    const { line, form, action } = sentOperation(pieces, request, snapshot);
+    const isData = action.kind !== "root" && action.kind !== "options";
+    if (!isData || !isWritable(line, form, snapshot)) return;
     const { role, payload } = request;
     const index = new OperationIndex([...this.#written, ...this.#added], snapshot);
     const sameForm = (index.rulesOf(line).get(form.key) ?? []).filter(({ line: { body } }) =>
@@ -77,10 +78,13 @@ const verbs: ReadonlyMap<string, string> = new Map([
 
 /** Whether the file can contain an operation: its line has the form and the body of the request. */
 function isWritable(line: OperationLine, form: Form, snapshot: Snapshot): boolean {
-  if (line.path === "/") return false;
   const text = operationText(line);
-  const [read] = parseOperations(text);
-  return operationText(read!) === text && ruleOf(read!, snapshot).form.key === form.key;
+  try {
+    const [read] = parseOperations(text);
+    return operationText(read!) === text && ruleOf(read!, snapshot).form.key === form.key;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns an operation that permits another role, and the limits of another form. */

@@ -1,24 +1,23 @@
 /** Writes the operation of a request: its values become `*`, its limits become bounds. @module */
-import { parseAccept } from "../../base/http/accept.ts";
-import type { ApiRequest } from "../../api/request/api_request.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import type { Action } from "../../api/request/action.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
 import type { Payload } from "../../api/request/body/body_decoder.ts";
-import { preferenceName } from "../../api/request/preferences.ts";
 import type { RawRequest } from "../../api/request/raw_request.ts";
 import { itemsOf } from "../../api/request/url/columns_param.ts";
 import { operandPlaces, withOperands } from "../../api/request/url/operand_places.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
-import type { Config } from "../../state/config/options.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { patternOf } from "./body_pattern.ts";
-import { acceptText, contentTypeText, type Form, formOf } from "./form.ts";
-import type { OperationLine } from "./operation_file.ts";
+import { type Form, formOf } from "./form.ts";
+import { headerNames, type OperationLine } from "./operation_file.ts";
 import { rowsPart } from "./operation_index.ts";
 
 /** A request as an operation without a name. */
 export interface SentOperation {
   readonly line: OperationLine;
   readonly form: Form;
+  readonly action: Action;
 }
 
 /** Returns the operation of a request with a body; null for no body. Throws the errors of `parseHead`. */
@@ -27,62 +26,42 @@ export function sentOperation(
   { role, payload }: { readonly role: string; readonly payload: Payload | null },
   snapshot: Snapshot,
 ): SentOperation {
+  const { method, path, query } = pieces;
   const { request } = parseHead(pieces, snapshot.config);
-  const { action, query } = request;
   const form = formOf(request, snapshot);
-  const isQuery = action.kind === "call" && action.method === "QUERY";
   const line = {
     name: "unnamed",
     roles: [role],
-    method: isQuery ? "QUERY" : pieces.method === "HEAD" ? "GET" : pieces.method,
-    path: pathOf(request),
-    query: withRows(maskedQuery(pieces.query), form.rows),
-    headers: headersOf(pieces, request, { payload, snapshot }),
-    body: payload === null ? null : patternOf(payload, itemsOf(query.columnTree)),
+    method: method === "HEAD" ? "GET" : method,
+    path,
+    query: withRows(maskedQuery(query), form.rows),
+    headers: headersOf(pieces, form, snapshot),
+    body: payload === null ? null : patternOf(payload, itemsOf(request.query.columnTree)),
     line: 0,
     column: 0,
   };
-  return { line, form };
+  return { line, form, action: request.action };
 }
 
-function pathOf({ action }: ApiRequest): string {
-  if ("relation" in action) return `/${encodeURIComponent(action.relation)}`;
-  return action.kind === "call" ? `/rpc/${encodeURIComponent(action.routine)}` : "/";
-}
-
-/** Returns the headers that are not the default. */
+/** Returns the headers without which a request has another form, or none. */
 function headersOf(
-  { headers }: RawRequest,
-  request: ApiRequest,
-  { payload, snapshot }: { readonly payload: Payload | null; readonly snapshot: Snapshot },
+  pieces: RawRequest,
+  { key }: Form,
+  snapshot: Snapshot,
 ): OperationLine["headers"] {
-  const type = contentTypeText(headers["content-type"]);
-  const isDefault = acceptText(request.accept, snapshot) ===
-    acceptText(parseAccept(null), snapshot);
-  return {
-    ...isDefault ? {} : { accept: headers["accept"] ?? "" },
-    ...schemaHeader(request, snapshot.config),
-    ...payload === null || type === "application/json" ? {} : { "content-type": type },
-    ...preferHeader(request),
+  const isNeeded = (name: string) => {
+    const { [name]: _, ...headers } = pieces.headers;
+    try {
+      const { request } = parseHead({ ...pieces, headers }, snapshot.config);
+      return formOf(request, snapshot).key !== key;
+    } catch (error) {
+      if (error instanceof ServiceError) return true;
+      throw error;
+    }
   };
-}
-
-function schemaHeader(
-  { action, schema }: ApiRequest,
-  { dbSchemas }: Config,
-): OperationLine["headers"] {
-  if (schema === dbSchemas[0]) return {};
-  const reads = action.kind === "read" || action.kind === "call" && action.method !== "POST";
-  return { [reads ? "accept-profile" : "content-profile"]: schema };
-}
-
-function preferHeader(
-  { preferences: { invalid: _, ...preferences } }: ApiRequest,
-): OperationLine["headers"] {
-  const tokens = Object.entries(preferences).flatMap(([name, value]) =>
-    value === null ? [] : [`${preferenceName(name)}=${name === "timezone" ? "*" : value}`]
+  return Object.fromEntries(
+    Object.entries(pieces.headers).filter(([name]) => headerNames.has(name) && isNeeded(name)),
   );
-  return tokens.length === 0 ? {} : { prefer: tokens.join(", ") };
 }
 
 /** Returns a query string without limits and offsets, whose values are `*`. */

@@ -17,7 +17,7 @@ export async function operationFacts(
     for (const role of operation.roles) {
       const fact = "problem" in operation
         ? `broken: ${operation.problem}`
-        : [...shapesOf(operation), ...await refusals(operation, role, database)].join("; ");
+        : [...shapesOf(operation), ...await failures(operation, role, database)].join("; ");
       facts.push([`operation ${quoted(operation.name)} ${quoted(role)}`, fact]);
     }
   }
@@ -25,13 +25,13 @@ export async function operationFacts(
 }
 
 /** Returns the error for a role without a privilege, or for a missing name. */
-async function refusals(
+async function failures(
   operation: DescribedOperation,
   role: string,
   database: Database,
 ): Promise<readonly string[]> {
   const found = await explainOperation(operation, role, database);
-  return found?.kind === "error" ? [`refused ${found.sqlstate}`] : [];
+  return found?.kind === "error" ? [`fails ${found.sqlstate}`] : [];
 }
 
 function shapesOf({ parameters, body, result }: DescribedOperation): readonly string[] {

@@ -117,7 +117,7 @@ export async function withCaseState<Result>(
     try {
       await appState.reloadSchema();
       if (appState.snapshot.cache === null) throw new Error("cannot load the schema cache");
-      const guard = { openGuard: observingGuard(wings, onOperation) };
+      const guard = { openGuard: guardOfCases(wings, onOperation) };
       const handle = serviceHandler(appState, "shared", [guard, ...wings]);
       const send: CaseState["send"] = async (caller, request) => {
         const identity = caller && callerIdentity(caller, appState.snapshot.config);
@@ -136,34 +136,26 @@ export function testConfig(config: Config): Config {
   return { ...config, ...unused, dbTxEnd: "rollback" };
 }
 
-/** Returns the guard of wings. It does not see the preference that {@linkcode requestOf} adds. */
-export function guardOfCases(wings: RunSetup["wings"]): OpenGuard {
+/** Receives the operation of a case, and the role of its caller. */
+export type OnOperation = (operation: string, role: string) => void;
+
+/**
+ * Returns the guard of wings. It does not see the preference that {@linkcode requestOf} adds. With a receiver of
+ * operations, it refuses nothing: cases test the policies.
+ */
+export function guardOfCases(wings: RunSetup["wings"], onOperation?: OnOperation): OpenGuard {
   const openGuard = openGuardOf(wings);
   return (snapshot) => {
     const guard = openGuard(snapshot);
     return guard && {
-      check(exchange, request) {
-        const { pieces, pieces: { method, path, headers: { prefer = "", ...others } } } = request;
+      check(exchange, { pieces, ...request }) {
+        const { method, path, headers: { prefer = "", ...others } } = pieces;
         const own = countsRows(method, path) ? prefer.replace(/(?:^|, )count=exact$/, "") : prefer;
         const headers = own === "" ? others : { ...others, prefer: own };
-        return guard.check(exchange, { ...request, pieces: { ...pieces, headers }, shape: null });
-      },
-    };
-  };
-}
-
-/** Receives the operation of a case, and the role of its caller. */
-export type OnOperation = (operation: string, role: string) => void;
-
-/** Finds the operations of cases, and refuses none: cases test the policies. */
-function observingGuard(wings: RunSetup["wings"], onOperation: OnOperation): OpenGuard {
-  const openGuard = guardOfCases(wings);
-  return (snapshot) => {
-    const guard = openGuard(snapshot);
-    return guard && {
-      check(exchange, request) {
+        const sent = { ...request, pieces: { ...pieces, headers }, shape: null };
+        if (onOperation === undefined) return guard.check(exchange, sent);
         try {
-          guard.check(exchange, request);
+          guard.check(exchange, sent);
           if (exchange.operation !== null) onOperation(exchange.operation, exchange.role ?? "");
         } catch (error) {
           if (!isError(error, errors.unknownOperation)) throw error;

@@ -11,6 +11,7 @@ const config = loadConfig({
   environment: {},
   readFile: () => new Uint8Array(),
 });
+const rootFunction = { dbRootSpec: { schema: "api", name: "root" } };
 const snapshot = { config, cache: { data: { mediaHandlers: [] } } } as unknown as Snapshot;
 
 /** Records lines of `role method target [header: value]`, and returns the file. */
@@ -86,6 +87,8 @@ a  anon,writer  GET  /a?limit=..6
         "anon GET /a accept-profile: v2",
         "anon GET /a prefer: count=exact, timezone=UTC, junk",
         "anon GET /a range: 0-4",
+        // The file has ASCII only.
+        "anon GET /a prefer: handling=strict, é",
       ],
       `a  anon  GET  /a
 a_2  anon  GET  /a
@@ -93,7 +96,7 @@ a_2  anon  GET  /a
 a_3  anon  GET  /a
     Accept-Profile: v2
 a_4  anon  GET  /a
-    Prefer: count=exact, timezone=*
+    Prefer: count=exact, timezone=UTC, junk
 a_5  anon  GET  /a?limit=..5
 `,
     ],
@@ -120,3 +123,11 @@ for (const [label, before, lines, added] of rows) {
     strictEqual(record(before + added, lines), before + added);
   });
 }
+
+Deno.test("OperationRecorder records the function that answers /", () => {
+  const own = { ...snapshot, config: { ...config, ...rootFunction } } as unknown as Snapshot;
+  const recorder = new OperationRecorder("", () => {});
+  const pieces = { method: "GET", ...splitUrl("http://h/"), headers: {}, cookies: {} };
+  recorder.add({ pieces, role: "anon", payload: null }, own);
+  strictEqual(recorder.text, "_  anon  GET  /\n");
+});
