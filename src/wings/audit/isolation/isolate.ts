@@ -1,23 +1,15 @@
 /** Compares the answers of callers between the fixtures and worlds with other hidden rows. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import type { AcceptedLeak, CaseRequest } from "../policy_test/case_file.ts";
-import {
-  type CallerRole,
-  type CaseState,
-  type NamedCases,
-  withCases,
-} from "../policy_test/case_handler.ts";
+import { type NamedCases, withCases } from "../policy_test/case_handler.ts";
 import { holdSequences, Probe } from "../policy_test/probe.ts";
 import { callerRequests, fixtureRows, keyOf } from "../policy_test/targets.ts";
 import { answerDifference, wholeAnswer } from "./answers.ts";
 import type { Change } from "./tables.ts";
 import { applyChange, type HiddenRows, readHiddenRows } from "./worlds.ts";
 
-/** A leak that no line of the file accepts, or a line that accepts no leak. */
-export interface IsolationFinding {
-  /** As {@linkcode AcceptedLeak}. */
-  readonly key: string;
-  /** Null for a leak. */
+/** A leak that no line of the file accepts, or a line that accepts no leak. A leak has no line. */
+export interface IsolationFinding extends Pick<AcceptedLeak, "key"> {
   readonly line: number | null;
   readonly text: string;
 }
@@ -46,7 +38,7 @@ export async function isolateFile(named: NamedCases, { msPerCaller, now, report 
     for (const caller of callers) {
       const start = now();
       const isOver = (share: number) => now() - start > msPerCaller * share;
-      const run = new CallerRun(state, caller, { refresh: refresh!, isOver, report });
+      const run = new CallerRun(new Probe(state, caller, wholeAnswer), refresh!, isOver, report);
       await run.compare(file.cases.filter(({ name }) => name === caller.name), leaks);
       requests += run.probe.answers.size;
       notes.push(...run.notes);
@@ -79,33 +71,27 @@ function findingsOf(
 
 /** The requests of a caller in each world. */
 class CallerRun {
-  readonly probe: Probe;
   /** Sentences about what was not compared. */
   readonly notes = new Set<string>();
   readonly #unread = new Set<string>();
 
   constructor(
-    private readonly state: CaseState,
-    private readonly caller: CallerRole,
-    private readonly options: {
-      /** Refreshes materialized views. */
-      readonly refresh: string;
-      /** Whether a share of the time is over. */
-      readonly isOver: (share: number) => boolean;
-      readonly report: TimeLimit["report"];
-    },
-  ) {
-    this.probe = new Probe(state, caller, wholeAnswer);
-  }
+    readonly probe: Probe,
+    /** Refreshes materialized views. */
+    private readonly refresh: string,
+    /** Whether a share of the time is over. */
+    private readonly isOver: (share: number) => boolean,
+    private readonly report: TimeLimit["report"],
+  ) {}
 
   /** Adds leaks by their keys. */
   async compare(cases: readonly CaseRequest[], leaks: Map<string, string>): Promise<void> {
-    const { caller: { name }, notes } = this;
-    const tables = await readHiddenRows(this.state, this.caller);
+    const { probe: { state, caller, caller: { name } }, notes } = this;
+    const tables = await readHiddenRows(state, caller);
     const hidden = tables.filter((each) => each.hidden.length > 0);
     const requests = [...cases, ...await this.#requests(tables)];
     const counts = `${requests.length} requests, ${hidden.length} tables with hidden rows`;
-    this.options.report(`${name}: ${counts}`);
+    this.report(`${name}: ${counts}`);
     // Each world has a quarter of the time, of which its changes have a third. The answers have the rest.
     await this.probe.record(this.#timely(requests, 0.22));
     for (const [at, change] of (["changed", "deleted", "inserted"] as const).entries()) {
@@ -125,8 +111,7 @@ class CallerRun {
       ];
       for (const part of parts) {
         if (found.size === 0) break;
-        const isAll = part === hidden;
-        const own = isAll ? found : await this.#after(change, part, 1, found.keys());
+        const own = part === hidden ? found : await this.#after(change, part, 1, found.keys());
         for (const [request, after] of own) {
           const answers = [this.probe.answers.get(request)!, after] as const;
           const [key, text] = leakOf(name, { change, request, answers, tables: part });
@@ -142,8 +127,9 @@ class CallerRun {
 
   async #requests(tables: readonly HiddenRows[]): Promise<readonly CaseRequest[]> {
     const own = new Map(tables.map((each) => [keyOf(each.table), each]));
-    const others = fixtureRows(this.state);
-    const all = await callerRequests(this.state, this.caller.role, async (relation) => {
+    const { state, caller: { role } } = this.probe;
+    const others = fixtureRows(state);
+    const all = await callerRequests(state, role, async (relation) => {
       const found = own.get(keyOf(relation));
       if (found === undefined) return await others(relation);
       const rows = found.hidden.slice(0, 2).map(([, values]) => values);
@@ -158,7 +144,7 @@ class CallerRun {
   /** Yields requests until a share of the time is over. */
   *#timely(requests: Iterable<CaseRequest>, share: number): Generator<CaseRequest> {
     for (const request of requests) {
-      if (this.options.isOver(share)) this.#unread.add(pathOf(request));
+      if (this.isOver(share)) this.#unread.add(pathOf(request));
       else yield request;
     }
   }
@@ -170,16 +156,16 @@ class CallerRun {
     share: number,
     requests: Iterable<CaseRequest> = this.probe.answers.keys(),
   ): Promise<Map<CaseRequest, string>> {
-    const { state: { database }, options: { refresh, isOver } } = this;
+    const { database } = this.probe.state;
     return await database.within(async () => {
       let count = 0;
       for (const each of tables) {
-        if (isOver(share)) this.#unread.add(`rows of ${each.table.sql}`);
+        if (this.isOver(share)) this.#unread.add(`rows of ${each.table.sql}`);
         else count += await applyChange(database, change, each);
       }
       const found = new Map<CaseRequest, string>();
       if (count === 0) return found;
-      await database.run(refresh);
+      await database.run(this.refresh);
       for await (const each of this.probe.differences(this.#timely(requests, 1))) {
         found.set(...each);
       }
@@ -188,17 +174,16 @@ class CallerRun {
   }
 }
 
-/** An answer that differs after a change of rows. */
-interface ChangedAnswer {
-  readonly change: Change;
-  readonly request: CaseRequest;
-  readonly answers: readonly [before: string, after: string];
-  /** The table with the row, or all. */
-  readonly tables: readonly HiddenRows[];
-}
-
-/** Returns the key of a leak, and its text. */
-function leakOf(caller: string, { change, request, answers, tables }: ChangedAnswer) {
+/** Returns the key of a leak, and its text. `tables` is the table with the changed row, or all. */
+function leakOf(
+  caller: string,
+  { change, request, answers, tables }: {
+    readonly change: Change;
+    readonly request: CaseRequest;
+    readonly answers: readonly [before: string, after: string];
+    readonly tables: readonly HiddenRows[];
+  },
+) {
   const { method, target, body } = request;
   const words = wordsOf(`${percentDecode(target, "replace")} ${body ?? ""}`);
   const causes = tables.flatMap(({ table }) =>

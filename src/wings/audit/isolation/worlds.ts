@@ -65,7 +65,11 @@ export async function readHiddenRows(
         const grant = sql`grant select on ${name} to ${ident(identity.role)}`;
         if (table.access === "some") await database.run(compile(grant).text);
         const query = sql`select ${place} from ${name} t where ${isAt(places)}`;
-        return (await read(table, query).catch(noRows)).map(([each]) => each!);
+        const rows = await read(table, query).catch((error) => {
+          if (error instanceof DatabaseError) return [];
+          throw error;
+        });
+        return rows.map(([each]) => each!);
       });
     };
     const isOwn =
@@ -79,12 +83,6 @@ export async function readHiddenRows(
     found.push({ table, hidden, visible: stored.find(([at]) => visible.has(at)) ?? null, seen });
   }
   return found;
-}
-
-/** Returns no rows for a read that PostgreSQL refuses. */
-function noRows(error: unknown): [] {
-  if (error instanceof DatabaseError) return [];
-  throw error;
 }
 
 /**

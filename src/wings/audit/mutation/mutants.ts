@@ -61,47 +61,34 @@ function policyMutants(cells: readonly AccessCell[]): Mutant[] {
     const unique = (part: "role" | "action") => [...new Set(pairs.map(({ cell }) => cell[part]))];
     const verbs = unique("action").filter((action) => action !== "insert").join(", ");
     const lets = `${name} lets ${unique("role").join(", ")}`;
-    const alter = (newUsing: string | null, newCheck: string | null) =>
-      `alter policy ${key}${newUsing === null ? "" : ` using (${newUsing})`}` +
-      (newCheck === null ? "" : ` with check (${newCheck})`);
     const isChecked = writes.some(({ cell: { columns } }) =>
       columns?.some((column) => new RegExp(`(?<![:'\\w])${column}\\b`).test(check!)) ?? true
     );
     // To drop a restrictive policy means the same as `true` for its only condition.
     const hasAll = permissive || using !== null && check !== null;
-    const mutant = (sql: string, effect: string, matters = true): Mutant => (
-      { relation, sql, effect, matters }
-    );
-    return [
-      mutant(`drop policy ${key}`, `${name} of ${relation} is dropped`),
-      ...weakerConditions(using, hasAll).map(([text, conjunct]) =>
-        mutant(
-          alter(text, check),
-          conjunct === null
-            ? `${lets} ${verbs} all rows of ${relation}`
-            : `${name} of ${relation} leaves out ${conjunct}`,
-        )
-      ),
-      ...weakerConditions(check, hasAll).map(([text, conjunct]) =>
-        mutant(
-          alter(using, text),
-          conjunct === null
-            ? `${lets} write any row to ${relation}`
-            : `${name} of ${relation} leaves out ${conjunct} for new rows`,
-          isChecked,
-        )
-      ),
+    const parts = [
+      { text: using, all: `${verbs} all rows of`, end: "", matters: true },
+      { text: check, all: "write any row to", end: " for new rows", matters: isChecked },
     ];
+    const weaker = parts.flatMap(({ text, all, end, matters }, at) => {
+      const mutant = (rest: string, effect: string): Mutant => {
+        const clauses = [["using", using], ["with check", check]].map(([word, old], index) => {
+          const value = index === at ? rest : old;
+          return value === null ? "" : ` ${word} (${value})`;
+        });
+        return { relation, sql: `alter policy ${key}${clauses.join("")}`, effect, matters };
+      };
+      if (text === null || text === "true") return [];
+      return [
+        ...hasAll ? [mutant("true", `${lets} ${all} ${relation}`)] : [],
+        ...conjunctsOf(text).map(({ conjunct, rest }) =>
+          mutant(rest, `${name} of ${relation} leaves out ${conjunct}${end}`)
+        ),
+      ];
+    });
+    const effect = `${name} of ${relation} is dropped`;
+    return [{ relation, sql: `drop policy ${key}`, effect, matters: true }, ...weaker];
   }).flat();
-}
-
-/** Returns `true`, and the condition without each conjunct, which is null for `true`. */
-function weakerConditions(condition: string | null, hasAll: boolean) {
-  if (condition === null || condition === "true") return [];
-  return [
-    ...hasAll ? [["true", null] as const] : [],
-    ...conjunctsOf(condition).map(({ conjunct, rest }) => [rest, conjunct] as const),
-  ];
 }
 
 /** Returns a condition of `pg_get_expr`, where brackets enclose each chain of AND, with `true` for each operand. */

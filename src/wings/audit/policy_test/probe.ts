@@ -2,9 +2,6 @@
 import type { CaseRequest } from "./case_file.ts";
 import type { CallerRole, CaseState } from "./case_handler.ts";
 
-/** Reads an answer as the text to compare. */
-export type AnswerReader = (request: CaseRequest, response: Response) => Promise<string>;
-
 /** Requests of a caller, with their first answers. */
 export class Probe {
   readonly answers = new Map<CaseRequest, string>();
@@ -12,7 +9,8 @@ export class Probe {
   constructor(
     readonly state: CaseState,
     readonly caller: CallerRole,
-    private readonly read: AnswerReader,
+    /** Reads an answer as the text to compare. */
+    private readonly read: (request: CaseRequest, response: Response) => Promise<string>,
   ) {}
 
   /** Sends the requests that have no answer yet. */

@@ -34,16 +34,18 @@ export function requestsOf(
 ): readonly CaseRequest[] {
   const { relation, grants: { select } } = target;
   const profiles = relation.schema === schema ? [] : ["Accept-Profile", "Content-Profile"];
-  const drafts = select.length > 0
-    ? [
-      ...reads(target, hasAggregates),
-      ...writes(target).flatMap(([method, query, body, prefer]) => {
-        const columns = `${query && `${query}&`}select=${list(select)}`;
-        const answered = draft(method, columns, body, "return=representation");
-        return [[method, query, body, prefer] as const, ...prefer === undefined ? [answered] : []];
-      }),
-    ]
-    : [draft("GET", ""), ...writes(target)];
+  const written = writes(target);
+  // The caller may not see a row that it may write.
+  const answered = select.length === 0
+    ? []
+    : written.filter(([method, , body, prefer]) =>
+      method !== "PUT" && body !== undefined && prefer === undefined
+    ).map(([method, query, body]) => {
+      const columns = `${query && `${query}&`}select=${list(select)}`;
+      return draft(method, columns, body, "return=representation");
+    });
+  const read = select.length === 0 ? [draft("GET", "")] : reads(target, hasAggregates);
+  const drafts = [...read, ...written, ...answered];
   return [...new Map(drafts.map((each) => [JSON.stringify(each), each])).values()].map(
     ([method, query, body, prefer]) => ({
       method,
@@ -146,7 +148,8 @@ function writes(target: RelationTarget): readonly RequestDraft[] {
   const parts = [
     ...names.map((name) => pick(sample, [name])),
     ...referencesOf(related),
-    ...rows.flatMap((row) => [pick(row, others), row, ...names.map((name) => pick(row, [name]))]),
+    ...rows.slice(0, 1).flatMap((row) => names.map((name) => pick(row, [name]))),
+    ...rows.flatMap((row) => [pick(row, others), row]),
   ];
   const own = visible === null ? [] : [whereOf(target, visible)];
   const places = [...own, ...rows.map((row) => whereOf(target, row)), ""];

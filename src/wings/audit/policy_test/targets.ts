@@ -57,10 +57,9 @@ async function readTargets(
   const { config, cache } = state.appState.snapshot;
   const { cells } = await readAccess(state.database, { config, role });
   const granted = new Map(
-    cells.filter(({ may }) => may !== "no").map((cell) => [
-      `${plain(cell.relation)} ${cell.action}`,
-      cell.columns?.map(plain) ?? null,
-    ]),
+    cells.filter(({ may }) => may !== "no").map((
+      { relation, action, columns },
+    ) => [`${plain(relation)} ${action}`, columns?.map(plain) ?? null]),
   );
   const found = new Map<string, RelationTarget & { related: RelationTarget["related"] }>();
   for (const relation of exposedRelations(state)) {
