@@ -92,12 +92,10 @@ function exampleOf({ isList, members }: MembersPattern): unknown {
   return isList ? [row] : row;
 }
 
-const anyValue = "*";
-
 /** The values of an operation that clients choose. */
 class ParameterList {
   readonly parameters: OperationParameter[] = [];
-  /** A value of each parameter, by its name: the highest limit, or `*` if it is unknown. */
+  /** A value of each parameter, by its name. */
   readonly samples: Record<string, unknown> = {};
   readonly planned: DataPlan;
   readonly #sampleOf: SampleOf | undefined;
@@ -114,7 +112,7 @@ class ParameterList {
     this.parameters.push({ name, ...parameter });
     const relation = relationIn(this.planned);
     const found = relation && column && this.#sampleOf?.(relation, column.name);
-    this.samples[name] = found ?? parameter.schema["maximum"] ?? anyValue;
+    this.samples[name] = found ?? sampleOfType(parameter.schema);
     return `{${name}}`;
   }
 }
@@ -132,7 +130,7 @@ function valueTemplate(name: string, value: string, list: ParameterList): string
     const schema = { type: "integer", minimum: 0, maximum: Number(value.slice(2)) };
     return list.add(name, { schema, ...name.endsWith("offset") && { fallback: 0 } });
   }
-  if (value === anyValue) return list.add(name, { schema: argumentSchema(name, list.planned) });
+  if (value === "*") return list.add(name, { schema: argumentSchema(name, list.planned) });
   return withOperands(value, operandPlaces(value) ?? [], (place) => {
     const text = value.slice(...place.span);
     const [any, maxItems] = /^\*(?:\.\.(\d+))?$/.exec(text) ?? [];
@@ -160,6 +158,28 @@ function operandTemplate(
   const schema = isList ? { type: "array", items, ...limit } : items;
   return list.add(label, { schema, isQuoted }, column);
 }
+
+/** Returns a value of a type: the highest limit, or a text that the type reads. */
+function sampleOfType({ type, maximum, enum: labels, format, items }: Schema): unknown {
+  if (Array.isArray(labels)) return labels[0];
+  switch (type) {
+    case "array":
+      return [sampleOfType(items as Schema)];
+    case "boolean":
+      return true;
+    case "integer":
+    case "number":
+      return maximum ?? 1;
+    default:
+      return samplesByFormat.get(format) ?? "x";
+  }
+}
+
+const samplesByFormat: ReadonlyMap<unknown, string> = new Map([
+  ["date", "2000-01-01"],
+  ["date-time", "2000-01-01T00:00:00Z"],
+  ["uuid", "00000000-0000-4000-8000-000000000000"],
+]);
 
 function argumentSchema(name: string, planned: DataPlan): Schema {
   const parameters = planned.kind === "call" ? planned.call.routine.parameters : [];

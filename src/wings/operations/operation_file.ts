@@ -136,11 +136,13 @@ function readName(reader: LineReader, plain: RegExp, expected: string): string {
 
 function readHeader(reader: LineReader): readonly [name: string, value: string] {
   reader.take(blanks, "a header");
-  const { column } = reader;
-  const name = reader.find(/[\w-]+(?=:)/y)?.toLowerCase() ?? "";
-  const known = Array.from(headerNames.values()).join(", ");
-  if (!headerNames.has(name)) reader.fail(`one of ${known}`, column);
-  reader.find(/:[ \t]*/y);
+  const column = reader.column;
+  const name = reader.take(/[\w-]+/y, "a header").toLowerCase();
+  if (!headerNames.has(name)) {
+    const known = Array.from(headerNames.values()).join(", ");
+    reader.fail(`one of ${known}`, column);
+  }
+  reader.take(/:[ \t]*/y, "a colon");
   return [name, reader.take(/[\x20-\x7e]+/y, "a value of ASCII characters").trimEnd()];
 }
 

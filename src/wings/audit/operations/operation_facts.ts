@@ -31,7 +31,7 @@ async function failures(
   database: Database,
 ): Promise<readonly string[]> {
   const found = await explainOperation(operation, role, database);
-  return found.kind === "error" ? [`fails ${found.sqlstate}`] : [];
+  return found?.kind === "error" ? [`fails ${found.sqlstate}`] : [];
 }
 
 function shapesOf({ parameters, body, result }: DescribedOperation): readonly string[] {

@@ -57,6 +57,7 @@ async function findingsOfRole(
 ): Promise<readonly OperationFinding[]> {
   const { name, line } = operation;
   const found = await explainOperation(operation, role, database);
+  if (found === null) return [];
   if (found.kind === "error") {
     const { sqlstate } = found;
     const message =

@@ -3,7 +3,7 @@ import type { DescribedOperation } from "../../../api/described_operation.ts";
 import { explained } from "../../../api/transaction/cost_limit.ts";
 import { queryOf } from "../../../api/transaction/data_plan.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
-import { compile, param, type ParamValue, sql } from "../../../base/sql/fragment.ts";
+import { compile, param, sql } from "../../../base/sql/fragment.ts";
 import type { Database } from "../../../database/database.ts";
 import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 
@@ -19,22 +19,21 @@ export type ExplainedOperation =
   | { readonly kind: "error"; readonly sqlstate: string; readonly message: string };
 
 /**
- * Explains the statements of an operation. Then PostgreSQL checks the privileges of the role, too.
- * Values that are not known are NULL.
+ * Explains the statements of an operation. Then PostgreSQL checks the privileges of the role, too. Returns null
+ * if its type refuses a value that was made for the plan.
  */
 export async function explainOperation(
   { plan }: DescribedOperation,
   role: string,
   database: Database,
-): Promise<ExplainedOperation> {
+): Promise<ExplainedOperation | null> {
   const settings = sql`select pg_catalog.set_config('role', ${param(role)}, true),
     pg_catalog.set_config('request.jwt.claims', '{}', true)`;
   const { main, writes = [] } = queryOf(plan);
   const statements: readonly Statement[] = [
     { ...compile(settings), use: "none" },
-    ...[...writes.map(({ statement }) => statement), main].map((statement) =>
-      explained({ ...statement, params: statement.params.map(knownParam) })
-    ),
+    ...writes.map(({ statement }) => explained(statement)),
+    explained(main),
   ];
   try {
     const { rows } = await database.transaction(metadataTransaction(statements, "rollback"));
@@ -43,11 +42,7 @@ export async function explainOperation(
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const { sqlstate, message } = error.failure;
-    return { kind: "error", sqlstate, message };
+    // Class 22 is data exceptions.
+    return sqlstate.startsWith("22") ? null : { kind: "error", sqlstate, message };
   }
-}
-
-/** Operands without a known value are `*`. */
-function knownParam(value: ParamValue): ParamValue {
-  return value === "*" || value === '{"*"}' ? null : value;
 }
