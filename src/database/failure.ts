@@ -1,5 +1,5 @@
 /** Classifies database failures that concern the whole service, not only one request. @module */
-import { DatabaseError, ServiceError } from "../base/errors/service_error.ts";
+import { DatabaseError, type DatabaseFailure, ServiceError } from "../base/errors/service_error.ts";
 
 export const statementNamePrefix = "svc_";
 
@@ -14,7 +14,7 @@ export function fatalFailureOf(thrown: unknown): FatalFailure | null {
     const { own, code, details } = thrown.fields;
     return own && code === "000" && isLoginRefused(String(details)) ? { kind: "login" } : null;
   }
-  if (!(thrown instanceof DatabaseError)) return null;
+  if (!(thrown instanceof DatabaseError) || isOfFunction(thrown.failure)) return null;
   const { sqlstate, message } = thrown.failure;
   if (sqlstate === "42P05" && message.includes(`"${statementNamePrefix}`)) {
     return { kind: "pooler", mode: "transaction" };
@@ -37,5 +37,11 @@ export function isConnectionLost(thrown: unknown): boolean {
     const { own, code, concernsStandbys } = thrown.fields;
     return own && (code === "000" || code === "001") && concernsStandbys !== true;
   }
-  return thrown instanceof DatabaseError && /^57P0[123]$/.test(thrown.failure.sqlstate);
+  return thrown instanceof DatabaseError && /^57P0[123]$/.test(thrown.failure.sqlstate) &&
+    !isOfFunction(thrown.failure);
+}
+
+/** Whether a function raised the failure, or has it from another server, and the connection goes on. */
+function isOfFunction({ fatal, subject }: DatabaseFailure): boolean {
+  return fatal !== true && subject?.isNested === true;
 }

@@ -15,6 +15,10 @@ const schema = `
   grant usage on schema api to anon;
   create table api.items (id int primary key);
   grant select on api.items to anon;
+  create function api.fail(code text, message text) returns int language plpgsql
+    as $$ begin raise exception using errcode = code, message = message; end $$;
+  create function api.prepare_twice() returns int language plpgsql
+    as $$ begin execute 'prepare svc_1 as select 1'; execute 'prepare svc_1 as select 1'; end $$;
 `;
 
 const server = await startPostgres({ cluster: "copied" });
@@ -157,6 +161,28 @@ Deno.test("without recovery the first loss ends the process with 1", async (t) =
       strictEqual(texts(service).at(-1), "Automatic recovery disabled, exiting.");
     });
   }
+});
+
+/** Errors of functions with the states and texts by which servers and poolers end connections. */
+const raised: readonly (readonly [line: string, status: number])[] = [
+  ["GET /rpc/fail?code=57P01&message=terminating", 503],
+  ["GET /rpc/fail?code=57P02&message=terminating", 500],
+  ["GET /rpc/fail?code=57P03&message=starting", 500],
+  ['GET /rpc/fail?code=26000&message=prepared statement "svc_1" does not exist', 400],
+  ['GET /rpc/fail?code=42P05&message=prepared statement "svc_1" already exists', 400],
+  ["POST /rpc/prepare_twice", 400],
+  [
+    "GET /rpc/fail?code=08P01&message=transaction blocks not allowed in statement pooling mode",
+    503,
+  ],
+];
+
+Deno.test("errors that functions raise are neither a loss nor a pooler", async () => {
+  await using service = await startService({ ...config, "db-pool-automatic-recovery": false });
+  await service.listening();
+  for (const [line, status] of raised) strictEqual(await statusOf(service, line), status, line);
+  strictEqual(await statusOf(service, "GET /items"), 200);
+  strictEqual((await service.stop()).code, 0);
 });
 
 Deno.test("a schema that does not exist ends the start, with those that have relations", async () => {

@@ -290,7 +290,7 @@ export class Connection {
     current.failed(error);
     if (error.isStale) this.#writer.forget();
     const { sqlstate } = failure;
-    if (sqlstate === unknownStatement || (error.isStale && sqlstate === duplicateStatement)) {
+    if (error.isStale && (sqlstate === unknownStatement || sqlstate === duplicateStatement)) {
       this.events.statementForgotten?.(sqlstate);
     }
     // The session may still have all that functions have left.

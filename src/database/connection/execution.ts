@@ -295,10 +295,9 @@ export class TransactionExecution {
   }
 
   /** A prepared statement that the server does not know, or that cannot run as it was planned. */
-  #isStale({ isStale, hasContext }: ServerError): boolean {
+  #isStale({ isStale }: ServerError): boolean {
     // After the last statement the server is at the end of an implicit transaction.
-    const isStatement = this.statement !== undefined;
-    return isStale && isStatement && !this.#isBound && !hasContext;
+    return isStale && this.statement !== undefined && !this.#isBound;
   }
 
   /** The first statement of an implicit transaction refuses a connection with other defaults. */

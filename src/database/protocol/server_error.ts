@@ -19,14 +19,11 @@ const planRevalidation = "RevalidateCachedQuery";
 
 export interface ServerError {
   readonly failure: DatabaseFailure;
-  /** Whether the error was raised inside of a function or another nested context (field `W`). */
-  readonly hasContext: boolean;
   /** An error of a pooler, which names no routine, does not tell that PostgreSQL ends it. */
   readonly isFatal: boolean;
   /**
    * Whether a prepared statement cannot run any more: the server forgot it (26000, after DISCARD ALL),
-   * has one of that name from another connection (42P05), or the type of its result changed. User-defined
-   * code can raise 26000, too.
+   * has one of that name from another connection (42P05), or its result changed. Functions raise the same.
    */
   readonly isStale: boolean;
 }
@@ -34,8 +31,7 @@ export interface ServerError {
 /** Reads an error. `sql` is the statement that failed, if it is known. */
 export function readServerError(payload: Uint8Array, sql = ""): ServerError {
   const fields = readFields(payload);
-  const severity = fields.get("V");
-  const isFatal = severity === "FATAL" || severity === "PANIC";
+  const isFatal = ["FATAL", "PANIC"].includes(fields.get("V") ?? "");
   const sqlstate = fields.get("C") ?? "XX000";
   const message = fields.get("M") ?? "";
   const routine = fields.get("R");
@@ -48,11 +44,10 @@ export function readServerError(payload: Uint8Array, sql = ""): ServerError {
       ...(fields.has("R") ? { subject: subjectOf(fields, sql) } : {}),
       ...(isFatal ? { fatal: true } : {}),
     },
-    hasContext: fields.has("W"),
     isFatal: isFatal && routine !== undefined,
-    isStale: sqlstate === unknownStatement ||
+    isStale: !fields.has("W") && (sqlstate === unknownStatement ||
       (sqlstate === duplicateStatement && message.includes(`"${statementNamePrefix}`)) ||
-      (sqlstate === featureNotSupported && routine === planRevalidation),
+      (sqlstate === featureNotSupported && routine === planRevalidation)),
   };
 }
 

@@ -1,11 +1,17 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { fatalFailureOf, isConnectionLost } from "../../../src/database/failure.ts";
 import { errors } from "../../../src/base/errors/catalogue.ts";
-import { DatabaseError } from "../../../src/base/errors/service_error.ts";
+import { DatabaseError, type DatabaseFailure } from "../../../src/base/errors/service_error.ts";
 
-function refused(sqlstate: string, message = "no"): DatabaseError {
-  return new DatabaseError({ sqlstate, message, detail: null, hint: null });
+function refused(
+  sqlstate: string,
+  message = "no",
+  origin: Pick<DatabaseFailure, "fatal" | "subject"> = {},
+): DatabaseError {
+  return new DatabaseError({ sqlstate, message, detail: null, hint: null, ...origin });
 }
+
+const inFunction = { subject: { isNested: true } } as const;
 
 const rows:
   readonly (readonly [title: string, thrown: unknown, kind: string | null, loss: boolean])[] = [
@@ -54,6 +60,25 @@ const rows:
     ["an administrator", refused("57P01"), null, true],
     ["a crash", refused("57P02"), null, true],
     ["a start", refused("57P03"), null, true],
+    ["an administrator, by a function", refused("57P01", "no", inFunction), null, false],
+    [
+      "an administrator, in a function",
+      refused("57P01", "no", { ...inFunction, fatal: true }),
+      null,
+      true,
+    ],
+    [
+      "a statement with a name like ours, by a function",
+      refused("42P05", 'prepared statement "svc_k1_7" already exists', inFunction),
+      null,
+      false,
+    ],
+    [
+      "a pooler in statement mode, by a function",
+      refused("08P01", "transaction blocks not allowed in statement pooling mode", inFunction),
+      null,
+      false,
+    ],
     ["a cancelled statement", refused("57014"), null, false],
     ["a syntax error", refused("42601"), null, false],
     ["a bug", new TypeError("x"), null, false],
