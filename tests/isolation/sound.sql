@@ -193,3 +193,13 @@ grant select, update (word), delete on api.line to web_user;
 insert into api.doc values (4, 1, 'second', 12);
 create view api.ranks with (security_invoker) as select id, rank() over (order by size desc) from api.doc order by size limit 5;
 grant select on api.ranks to web_user;
+
+-- # tables without columns, and with generated columns alone
+create table api.empty ();
+create table api.derived (twice int generated always as (1 + 1) stored);
+insert into api.empty default values;
+insert into api.derived default values;
+alter table api.empty enable row level security;
+alter table api.derived enable row level security;
+create policy own on api.derived using (twice < private.uid());
+grant select, insert, update, delete on api.empty, api.derived to web_user;

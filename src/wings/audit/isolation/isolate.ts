@@ -102,11 +102,10 @@ class CallerRun {
       }
       // Some changes need changes of other rows of the table, or of several tables.
       const parts = [
-        ...hidden.flatMap((table) =>
-          [...table.hidden.map((row) => [row]), table.hidden].map((
-            hidden,
-          ) => [{ ...table, hidden }])
-        ),
+        ...hidden.flatMap((table) => [
+          ...table.hidden.map((row) => [{ ...table, hidden: [row] }]),
+          [table],
+        ]),
         hidden,
       ];
       for (const part of parts) {

@@ -109,7 +109,7 @@ select coalesce(json_agg(json_build_object('schema', t.nspname, 'name', t.relnam
           join pg_attribute f on f.attrelid = k.conrelid and f.attnum = u.own
           join pg_attribute o on o.attrelid = k.confrelid and o.attnum = u.other)), ' and ')
       from pg_constraint k where k.confrelid = t.oid and k.contype = 'f'), 'true')))),
-    'inserted', (select json_build_array(json_agg(i.statement order by i.parents)) from inserts i where i.oid = t.oid)),
+    'inserted', (select json_build_array(coalesce(json_agg(i.statement order by i.parents), '[]')) from inserts i where i.oid = t.oid)),
   'causes', (select coalesce(json_agg(json_build_object('isConstraint', c.place = 1, 'name', c.name, 'word', c.word, 'why', c.why)
     order by c.place), '[]') from causes c where c.base = t.oid)
 ) order by t.sql), '[]')::text from tables t`;

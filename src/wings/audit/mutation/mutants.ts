@@ -38,13 +38,11 @@ export function mutantsOf(
 function grantMutants({ relation, role, action, may, columns }: AccessCell): Mutant[] {
   const object = action === "execute" ? `function ${relation}` : relation;
   const parts = may === "no" ? [] : columns?.map((each) => `${action} (${each})`) ?? [action];
-  const changes = parts.map((part) => [
-    `revoke ${part} on ${object} from ${role}, public`,
-    `loses ${part}`,
-  ]);
-  if (action === "select" && (may === "no" || columns !== null)) {
-    changes.push([`grant select on ${relation} to ${role}`, "gains select"]);
-  }
+  const isGrantable = action === "select" && (may === "no" || columns !== null);
+  const changes = [
+    ...parts.map((part) => [`revoke ${part} on ${object} from ${role}, public`, `loses ${part}`]),
+    ...isGrantable ? [[`grant select on ${relation} to ${role}`, "gains select"]] : [],
+  ];
   return changes.map(([sql = "", words]) => (
     { relation, sql, effect: `${role} ${words} on ${relation}`, matters: true }
   ));

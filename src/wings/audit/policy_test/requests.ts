@@ -136,7 +136,8 @@ const referencesOf = (related: RelationTarget["related"]): readonly JsonRow[] =>
 
 /** Returns the filter that finds a row. */
 const whereOf = ({ relation: { primaryKey, columns } }: RelationTarget, row: JsonRow): string =>
-  filters(primaryKey.length > 0 ? primaryKey : [columns[0]!.name], row).join("&");
+  filters([...primaryKey, ...columns.map(({ name }) => name)].slice(0, primaryKey.length || 1), row)
+    .join("&");
 
 /** Returns writes with the values of own and hidden rows: one value, all but keys, all. */
 function writes(target: RelationTarget): readonly RequestDraft[] {
