@@ -41,7 +41,7 @@ export function isConnectionLost(thrown: unknown): boolean {
     !isOfFunction(thrown.failure);
 }
 
-/** Whether a function raised the failure, or has it from another server, and the connection goes on. */
+/** Whether a function raised the failure, or has it from another server: the connection continues. */
 function isOfFunction({ fatal, subject }: DatabaseFailure): boolean {
   return fatal !== true && subject?.isNested === true;
 }

@@ -143,7 +143,7 @@ adviceSuite("requests", {}, [
     GET /reel?id=not.in.1,2 | SVC100 | Write id=not.in.(1,2)
     GET /reel?id=equals.5 | SVC100 | Write id=eq.5
     GET /reel?my%20title=ilkie.a* | SVC100 | Write my title=ilike.a*
-    GET /reel?id=EQ.5 | SVC100 | Write id=eq.EQ.5
+    GET /reel?id=EQ.5 | SVC100 | Write id=eq.5
     GET /reel?id=is.nul | SVC100 | Write id=is.null
     GET /reel?select=( | SVC100
     GET /reel?select=id.sum() | SVC123 | Set db-aggregates-enabled = true

@@ -46,6 +46,21 @@ const reads = `
 /products?limit=abc | SVC196 |  | /products?limit=1
 /products?limit=eq.5 | SVC196 | To filter a column of this name, write "limit"=eq.<value> | /products?limit=1
 /products/ | SVC125 | Write /products | /products?limit=1
+/rest/v1/products?limit=1 | SVC125 | Write /products, or set server-path-prefix | /products?limit=1
+/products?id=in.[1,2] | SVC100 | Write id=in.(1,2) | /products?id=in.(1,2)
+/products?id=IN.(1,2) | SVC100 | Write id=in.(1,2) | /products?id=in.(1,2)
+/products?price=Eq.5 | SVC100 | Write price=eq.5 | /products?price=eq.5
+/products?price=NE.5 | SVC100 | Write price=neq.5 | /products?price=neq.5
+/products?category_id=is.not.null | SVC100 | Write category_id=is.not_null | /products?category_id=is.not_null
+/products?category_id=is.notnull | SVC100 | Write category_id=is.not_null | /products?category_id=is.not_null
+/products?category_id=eq.null | 22P02 | Write category_id=is.null | /products?category_id=is.null
+/products?category_id=neq.null | 22P02 | Write category_id=is.not_null | /products?category_id=is.not_null
+/products?or=(price=5,stock>1) | SVC100 | Write or=(price.eq.5,stock.gt.1) | /products?or=(price.eq.5,stock.gt.1)
+/products?order=price:desc | SVC100 | Write order=price.desc | /products?order=price.desc
+/products?select=id,name as title | 42703 | Write select=id,title:name | /products?select=id,title:name
+/products?tags=cs.oak | 22P02 | Write tags=cs.{oak} | /products?tags=cs.{oak}
+/products?tags=ov.[oak,ash] | 22P02 | Write tags=ov.{oak,ash} | /products?tags=ov.{oak,ash}
+/products?released=eq.31.12.2020 | 22008 | The column released is date | /products?released=eq.2020-12-31
 /rpc/search/?words=oak | SVC125 | Write /rpc/search | /rpc/search?words=oak
 /products?price=!eq.5 | SVC100 | Write price=not.eq.5 | /products?price=not.eq.5
 /products?price=between.1,9 | SVC100 | Write and=(price.gte.1,price.lte.9) | /products?and=(price.gte.1,price.lte.9)
@@ -58,7 +73,7 @@ const reads = `
 /products?price=eq.abc | 22P02 | The column price is numeric | /products?price=eq.9.5
 /products?or=price.lt.5,stock.eq.0 | SVC100 | Write or=(price.lt.5,stock.eq.0) | /products?or=(price.lt.5,stock.eq.0)
 /products?or=(price.lt.5,stock.eq.0 | SVC100 | Write or=(price.lt.5,stock.eq.0) | /products?or=(price.lt.5,stock.eq.0)
-/products?details.size=eq.1 | SVC108 | Verify that 'details' is included in the 'select' query parameter. | /products?details->size=not.is.null
+/products?details.size=eq.1 | SVC108 | Write details->>size=eq.1 | /products?details->>size=eq.1
 /products?categories.name=eq.Chairs | SVC108 | Verify that 'categories' is included in the 'select' query parameter. | /products?select=*,categories!inner(name)&categories.name=eq.Chairs
 /products?select=name,pirce | 42703 | Perhaps you meant to reference the column "products.price". | /products?select=name,price
 /products?select=name price | 42703 | Write select=name,price | /products?select=name,price
@@ -148,11 +163,13 @@ const suite = serviceSuite("examples/shop/shop.sql", {
 }, { title: "mistakes", roles: [] });
 
 for (const [line, parts, code, hint, corrected, correctedParts = parts] of mistakes) {
+  const [, written = ""] = /^Write (\S+=\S+)$/.exec(hint ?? "") ?? [];
   suite.test(`${line} ${JSON.stringify(parts.body ?? "")}: ${hint}`, async (api) => {
     const refused = await api(line, parts);
     ok(refused.status >= 400, String(refused.status));
     const answer = await refused.json();
     deepStrictEqual([answer.code, answer.hint], [code, hint]);
+    ok(corrected.includes(written), `${corrected} is not what the hint says`);
     const mended = await api(corrected, correctedParts);
     ok(mended.ok, `${corrected}: ${mended.status} ${await mended.text()}`);
   });

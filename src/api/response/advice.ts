@@ -119,14 +119,12 @@ function formAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): string
 
 /** Spellings of operators in other languages. */
 const operatorAliases: ReadonlyMap<string, string> = new Map([
-  ["equal", "eq"],
-  ["equals", "eq"],
-  ["ne", "neq"],
-  ["not_eq", "neq"],
-  ["ge", "gte"],
-  ["le", "lte"],
-  ["contains", "cs"],
+  ...[["equal", "eq"], ["equals", "eq"], ["ne", "neq"], ["not_eq", "neq"]] as const,
+  ...[["ge", "gte"], ["le", "lte"], ["contains", "cs"]] as const,
 ]);
+
+/** Operands of `is` in other languages. */
+const isOperands = [[/^not\W?n/i, "not_null"], [/^[ty]/i, "true"], [/^f|^no?$/i, "false"]] as const;
 
 /** Returns the filter as it should be written: `Write id=eq.5`. */
 function filterAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
@@ -137,19 +135,16 @@ function filterAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): stri
 }
 
 function correctedFilter(value: string): string {
-  const [, not = "", word = "", rest = ""] = /^(not\.)?([A-Za-z_]+)\.(.*)$/s.exec(value) ?? [];
+  const [, not = "", written = "", rest = ""] = /^(not\.)?([A-Za-z_]+)\.(.*)$/s.exec(value) ?? [];
+  const word = written.toLowerCase();
   if (word === "") return `eq.${value}`;
-  if (word === "in") return `${not}in.(${rest.replace(/^\(|\)$/g, "")})`;
-  if (word === "is") return `${not}is.null`;
-  const operator = operatorWords.includes(word)
-    ? word
-    : operatorAliases.get(word.toLowerCase()) ?? similarOperator(word);
+  if (word === "in") return `${not}in.(${rest.replace(/^[([]|[)\]]$/g, "")})`;
+  const [, operand = "null"] = isOperands.find(([spelling]) => spelling.test(rest)) ?? [];
+  if (word === "is") return `${not}is.${operand}`;
+  // Two letters alone resemble every operator of two letters.
+  const similar = word.length > 2 ? nearest(word, operatorWords) : null;
+  const operator = operatorWords.includes(word) ? word : operatorAliases.get(word) ?? similar;
   return operator === null ? `eq.${value}` : `${not}${operator}.${rest}`;
-}
-
-/** Two letters alone resemble every operator of two letters. */
-function similarOperator(word: string): string | null {
-  return word.length > 2 ? nearest(word, operatorWords) : null;
 }
 
 function tokenAdvice(authorization: string | undefined): string | null {

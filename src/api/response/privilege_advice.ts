@@ -144,6 +144,6 @@ function grantAdvice(role: string): string {
 
 /** Returns the hint for a role that does not exist; null for a name that PostgreSQL reserves. */
 export function createAdvice(role: string): string | null {
-  if (/^(pg_|public$|none$)/.test(role)) return null;
+  if (/^(pg_|public$|none$|null$)/.test(role)) return null;
   return `create role ${nameText(role)} nologin; then grant it to the login role`;
 }

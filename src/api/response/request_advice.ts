@@ -17,7 +17,7 @@ export function requestAdvice(fields: ErrorFields, context: AdviceContext): stri
 
 /** Whether a correction replaces the hint that an error has. */
 export function replacesHint({ own, code }: ErrorFields): boolean {
-  return own && code === "200";
+  return own ? code === "108" || code === "200" : code === "22008";
 }
 
 type Correction = (fields: ErrorFields, context: AdviceContext) => string | null;
@@ -29,6 +29,7 @@ const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correcti
     (fields, context) =>
       functionPath(context) ?? clauseCorrection(context) ?? otherParameter(fields, context),
   ],
+  ["108", jsonFilter],
   ["125", (_, context) => pathCorrection(context)],
   ["196", (_, context) => clauseCorrection(context)],
   ["200", embedPath],
@@ -39,11 +40,7 @@ const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correcti
 
 /** By SQLSTATE. */
 const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
-  ["22001", valueAdvice],
-  ["22003", valueAdvice],
-  ["22007", valueAdvice],
-  ["22008", valueAdvice],
-  ["22P02", valueAdvice],
+  ...["22001", "22003", "22007", "22008", "22P02"].map((code) => [code, valueAdvice] as const),
   ["42501", (_, { pieces, role }) => schemeCorrection(pieces.headers["authorization"], role)],
   ["42703", columnCorrection],
   ["42704", typeName],
@@ -54,6 +51,8 @@ const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Cor
 function pathCorrection({ pieces, cache, config }: AdviceContext): string | null {
   const [, withoutSlash] = /^(\/(?:rpc\/)?[^/]+)\/+$/.exec(pieces.path) ?? [];
   if (withoutSlash !== undefined) return `Write ${withoutSlash}`;
+  const [, ofSupabase] = /^\/rest\/v1(\/.+)$/.exec(pieces.path) ?? [];
+  if (ofSupabase !== undefined) return `Write ${ofSupabase}, or set server-path-prefix`;
   const [first = "", second = "", ...rest] = pieces.path.split("/").slice(1).map(decoded);
   if (rest.length > 0 || second === "") return null;
   if (config.dbSchemas.includes(first)) return `Write /${second}`;
@@ -98,7 +97,7 @@ function clauseCorrection(context: AdviceContext): string | null {
 function correctedOrder(value: string): string {
   return value.split(",").map((term) =>
     term.trim().replace(/^-(.+)$/, "$1.desc").replace(/^\+/, "")
-      .replace(/[. ](asc|desc)(ending)?$/i, (_, word) => `.${word.toLowerCase()}`)
+      .replace(/[. :](asc|desc)(ending)?$/i, (_, word) => `.${word.toLowerCase()}`)
   ).join(",");
 }
 
@@ -115,7 +114,8 @@ function correctedSelect(value: string, { cache }: AdviceContext): string {
 function correctedTree(value: string): string {
   const text = value.startsWith("(") ? value : `(${value}`;
   const closed = text + ")".repeat(Math.max(0, openParentheses(text)));
-  return closed.replace(/(?<=[(,])([\w]+)(?=[,)])/g, (_, column) => `${column}.is.true`);
+  return closed.replace(/(?<=[(,])(\w+)(?=[,)])/g, "$1.is.true")
+    .replace(/(?<=[(,]\w+) *([<>=!]{1,2}) */g, (_, sign) => `.${comparisons.get(sign) ?? "eq"}.`);
 }
 
 function openParentheses(text: string): number {
@@ -137,9 +137,7 @@ function sqlFilter(name: string, value: string): string | null {
   const operator = sign === undefined ? undefined : comparisons.get(sign);
   if (operator !== undefined) return `${name}=${operator}.${compared}`;
   if (value.startsWith("!")) return `${name}=not.${value.slice(1)}`;
-  const [, word, rest] =
-    /^(eq|neq|gte|lte|gt|lt|ilike|like|match|imatch)([^a-z.(].*)$/.exec(value) ??
-      [];
+  const [, word, rest] = /^(n?eq|[gl]te?|i?like|i?match)([^a-z.(].*)$/.exec(value) ?? [];
   return word === undefined ? null : `${name}=${word}.${rest}`;
 }
 
@@ -185,10 +183,8 @@ function embedPath({ subject }: ErrorFields, context: AdviceContext): string | n
   const middle = near.find(({ origin, foreign: { name } }) =>
     origin.name === from && name !== to && near.some(linked(name, target.name))
   )?.foreign.name;
-  // Node 20 has no `RegExp.escape`.
-  const name = to.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-  const [, items = "*"] = new RegExp(`\\b${name}\\(([^()]*)\\)`)
-    .exec(decoded(pieces.query)) ?? [];
+  const after = decoded(pieces.query).split(`${to}(`)[1] ?? "";
+  const items = /^[^()]*(?=\))/.exec(after)?.[0] ?? "*";
   const embed = `${target.name}(${items})`;
   if (far !== undefined && config.dbSchemas.includes(far)) return `Write ${far}/${embed}`;
   return middle === undefined ? null : `Write ${middle}(${embed})`;
@@ -205,10 +201,8 @@ function functionName({ subject }: ErrorFields, { cache }: AdviceContext): strin
   const found = nearest(subject?.function ?? "", routines.map((routine) => routine.name));
   const routine = routines.find((each) => each.name === found);
   if (routine === undefined) return null;
-  const names = routine.parameters.map((parameter) => parameter.name);
-  return `Perhaps you meant /rpc/${pathSegment(routine.name)}${
-    names.length === 0 ? "" : ` with ${names.join(", ")}`
-  }`;
+  const names = routine.parameters.map(({ name }) => name).join(", ");
+  return `Perhaps you meant /rpc/${pathSegment(routine.name)}${names && ` with ${names}`}`;
 }
 
 function similarColumn(name: string | undefined, context: AdviceContext): string | null {
@@ -228,7 +222,8 @@ function columnCorrection({ subject }: ErrorFields, context: AdviceContext): str
   }
   const select = params.find((param) => param.name === "select")?.value ?? "";
   if (name.includes(" ") && select.includes(name)) {
-    return `Write select=${select.replace(name, name.trim().split(/ +/).join(","))}`;
+    const names = name.trim().replace(/^(\S+) as (\S+)$/i, "$2:$1").split(/ +/).join(",");
+    return `Write select=${select.replace(name, names)}`;
   }
   const target = targetRelation(context);
   const isRelated = context.cache?.relationships.some(({ origin, foreign }) =>
@@ -236,6 +231,14 @@ function columnCorrection({ subject }: ErrorFields, context: AdviceContext): str
   );
   if (isRelated === true) return `Write ${name}(*)`;
   return similarColumn(name, context);
+}
+
+/** `details.size=eq.1` of a JSON column. */
+function jsonFilter(_fields: ErrorFields, context: AdviceContext): string | null {
+  const json = targetRelation(context)?.columns.filter(({ baseType }) => /^jsonb?$/.test(baseType));
+  const found = paramsOf(context.pieces.query)
+    .find((param) => json?.some(({ name }) => param.name.startsWith(`${name}.`)));
+  return found === undefined ? null : `Write ${found.name.replace(".", "->>")}=${found.value}`;
 }
 
 /** Types that requests cast to. */
@@ -248,13 +251,9 @@ function typeName({ subject }: ErrorFields): string | null {
 
 function uniqueKeys(context: AdviceContext): string | null {
   const relation = targetRelation(context);
-  const keys =
-    relation?.uniqueIndexes?.flatMap(({ columns }) => columns === null ? [] : [columns]) ??
-      [];
-  const names = Array.from(
-    new Set([relation?.primaryKey ?? [], ...keys].map((key) => key.join(","))),
-  );
-  const shown = names.filter((key) => key !== "").map((key) => `on_conflict=${key}`);
+  const keys = relation?.uniqueIndexes?.map(({ columns }) => columns ?? []) ?? [];
+  const names = new Set([relation?.primaryKey ?? [], ...keys].map((key) => key.join(",")));
+  const shown = Array.from(names).filter(Boolean).map((key) => `on_conflict=${key}`);
   return shown.length === 0 ? null : `Write ${shown.join(" or ")}`;
 }
 

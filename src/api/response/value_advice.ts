@@ -50,8 +50,11 @@ export function valueAdvice({ code }: { readonly code: string }, context: Advice
     return `The value of one of these does not fit: ${list.join(", ")}`;
   }
   const filter = paramsOf(context.pieces.query).find(({ name }) => name === only.name)?.value ?? "";
-  if (only.baseType.endsWith("[]") && /^eq\.[^{]/.test(filter)) {
-    return `Write ${only.name}=cs.{${filter.slice(3)}}`;
+  const isNull = filter.replace(/^eq\.(?=null$)/, "is.").replace(/^neq\.(?=null$)/, "is.not_");
+  if (isNull !== filter) return `Write ${only.name}=${isNull}`;
+  const [, operator, elements] = /^(eq|cs|cd|ov)\.\[?([^{[\]]+)\]?$/.exec(filter) ?? [];
+  if (only.baseType.endsWith("[]") && elements !== undefined) {
+    return `Write ${only.name}=${operator === "eq" ? "cs" : operator}.{${elements}}`;
   }
   return only.enumLabels.length > 0
     ? `Write one of: ${only.enumLabels.join(", ")}`
