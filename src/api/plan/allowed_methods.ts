@@ -2,7 +2,7 @@
 import type { Config } from "../../state/config/options.ts";
 import { acceptedQueries } from "../request/query_request.ts";
 import type { Relation, Routine } from "../../state/schema_cache/schema_cache.ts";
-import type { OptionsTarget } from "../request/action.ts";
+import type { Resource } from "../request/action.ts";
 
 export const rootMethods = "OPTIONS,GET,HEAD";
 
@@ -37,7 +37,7 @@ const readingMethods = "GET,HEAD";
 /** Plans OPTIONS. QUERY is possible where GET is, but for the root. */
 export function planOptions(
   methods: string,
-  target: OptionsTarget["kind"],
+  target: Resource["kind"],
   { serverQueryMethod, dialect }: Config,
 ): OptionsPlan {
   const takesQuery = serverQueryMethod && dialect.queryMethod === "listed" && target !== "root" &&

@@ -38,7 +38,7 @@ import { isRetrySafeRead } from "./retry_safe.ts";
 import { planRoot, type RootPlan } from "./root_plan.ts";
 import { insertedVersionOf, rowVersionOf } from "./write/row_version.ts";
 import { suggest } from "./suggest.ts";
-import type { OptionsTarget } from "../request/action.ts";
+import type { Resource } from "../request/action.ts";
 
 export type Plan =
   | {
@@ -320,7 +320,7 @@ function findRelation(schema: string, name: string, cache: SchemaCache): Relatio
   throw errors.noRelation({ schema, name }, similar === null ? null : { schema, name: similar });
 }
 
-function allowedMethodsOf(target: OptionsTarget, context: RequestContext): string {
+function allowedMethodsOf(target: Resource, context: RequestContext): string {
   const { request, cache, config } = context;
   switch (target.kind) {
     case "root":

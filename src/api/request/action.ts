@@ -17,9 +17,10 @@ export type Action =
     readonly method: "GET" | "HEAD" | "POST" | "QUERY";
   }
   | { readonly kind: "root"; readonly headersOnly: boolean }
-  | { readonly kind: "options"; readonly target: OptionsTarget };
+  | { readonly kind: "options"; readonly target: Resource };
 
-export type OptionsTarget =
+/** Target that a path names. */
+export type Resource =
   | { readonly kind: "relation"; readonly relation: string }
   | { readonly kind: "routine"; readonly routine: string }
   | { readonly kind: "root" };
@@ -29,9 +30,6 @@ export interface ActionConfig {
   readonly dbRootSpec: { readonly name: string } | null;
   readonly openapiMode: "follow-privileges" | "ignore-privileges" | "disabled";
 }
-
-/** Target that a path names. */
-export type Resource = OptionsTarget;
 
 /** Reads a raw path. Throws `125` for no target, and `126` for a description that is off. */
 export function readPath(path: string, config: ActionConfig): Resource {

@@ -26,11 +26,8 @@ export interface FailedOperation {
  * the messages of PostgreSQL, which sends most of these names as fields.
  */
 export interface ErrorSubject {
-  readonly schema?: string;
   readonly relation?: string;
   readonly column?: string;
-  readonly constraint?: string;
-  readonly dataType?: string;
   readonly function?: string;
   /** The target of an embed. */
   readonly embed?: string;

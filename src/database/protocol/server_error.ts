@@ -53,11 +53,8 @@ export function readServerError(payload: Uint8Array, sql = ""): ServerError {
 
 /** The fields of the protocol that name what an error concerns. */
 const subjectFields = {
-  schema: "s",
   relation: "t",
   column: "c",
-  dataType: "d",
-  constraint: "n",
   routine: "R",
 } as const;
 

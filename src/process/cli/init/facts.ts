@@ -10,11 +10,7 @@ import type { SchemaFacts } from "../likely_schema.ts";
 export const usualLoginRole = "authenticator";
 
 export interface ServerFacts {
-  /** Number of the version, such as 180004. */
-  readonly version: number;
-  readonly isStandby: boolean;
   readonly database: string;
-  readonly user: string;
   /** Whether the user is a superuser or has CREATEROLE. */
   readonly createsRoles: boolean;
   /** Roles whose names begin with the name of the usual login role. */
@@ -155,10 +151,7 @@ const isOwn = (catalogue: string, alias: string) =>
 
 const serverQuery = `
 select json_build_object(
-  'version', current_setting('server_version_num')::int,
-  'isStandby', pg_is_in_recovery(),
   'database', current_database(),
-  'user', current_user,
   'createsRoles', (
     select r.rolsuper or r.rolcreaterole from pg_roles r where r.rolname = current_user
   ),
