@@ -10,6 +10,7 @@ import {
   relationPath,
   rootPath,
   routinePath,
+  type V2Headers,
 } from "./v2_paths.ts";
 import {
   addressOf,
@@ -25,23 +26,12 @@ import { defaultValue, typeFacts } from "./types.ts";
 
 export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers {
   const { scheme, host, basePath } = addressOf(config);
-  const { dialect: { vendor }, bookmarkHeader = null } = config;
-  const isTagged = hasTags(config);
-  const headers = {
-    bookmark: bookmarkHeader,
-    idempotencyKey: config.idempotencyTable === null ? null : "Idempotency-Key",
-    ifMatch: isTagged ? "If-Match" : null,
-    ifNoneMatch: isTagged ? "If-None-Match" : null,
-  };
-  const produces = [
-    "application/json",
-    `application/vnd.${vendor}.object+json;nulls=stripped`,
-    `application/vnd.${vendor}.object+json`,
-  ];
+  const { dialect: { vendor } } = config;
+  const headers = headersOf(config);
+  const object = `application/vnd.${vendor}.object+json`;
+  const produces = ["application/json", `${object};nulls=stripped`, object];
   const types = [...produces, "text/csv", "application/x-ndjson"];
-  const rootMethods = config.batchMaxOperations > 0
-    ? { ...rootPath, ...batchPath(vendor, headers) }
-    : rootPath;
+  const batch = config.batchMaxOperations > 0 ? batchPath(vendor, headers) : {};
   const routineContext = { headers, produces, typeName: model.parameterType };
   const root = {
     swagger: "2.0",
@@ -54,7 +44,7 @@ export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers
     ...documentationOf(config),
     ...(config.openapiSecurityActive ? security : {}),
     paths: new ObjectMembers(function* () {
-      yield ["/", rootMethods];
+      yield ["/", { ...rootPath, ...batch }];
       for (const relation of model.relations) {
         yield [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)];
       }
@@ -72,6 +62,16 @@ export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers
     }),
   };
   return new ObjectMembers(() => Object.entries(root));
+}
+
+function headersOf(config: DocumentConfig): V2Headers {
+  const isTagged = hasTags(config);
+  return {
+    bookmark: config.bookmarkHeader ?? null,
+    idempotencyKey: config.idempotencyTable === null ? null : "Idempotency-Key",
+    ifMatch: isTagged ? "If-Match" : null,
+    ifNoneMatch: isTagged ? "If-None-Match" : null,
+  };
 }
 
 const security = {

@@ -39,78 +39,70 @@ export function batchPath(vendor: string, headers: V2Headers) {
   };
 }
 
-/** Returns the path of a relation: reads, and all writes if the relation permits one of them. */
-export function relationPath(described: DescribedRelation, headers: V2Headers): unknown {
-  const { name } = described.relation;
-  const about = { tags: [name], ...aboutTarget(described.relation) };
-  const filters = filterReferences(described);
-  const body = shared(bodyKey(name));
-  const changing = optional(headers, "idempotencyKey", "ifMatch");
-  const writes = {
-    post: {
-      ...about,
-      parameters: [
-        ...[body, shared("select"), shared("preferPost")],
-        ...optional(headers, "idempotencyKey"),
-      ],
-      responses: { "201": { description: "Created" } },
-    },
-    patch: {
-      ...about,
-      parameters: [...filters, body, shared("preferReturn"), ...changing],
-      responses: noContent,
-    },
-    delete: {
-      ...about,
-      parameters: [...filters, shared("preferReturn"), ...changing],
-      responses: noContent,
-    },
-  };
-  return {
-    get: {
-      ...about,
-      parameters: [
-        ...filters,
-        ...readParameters,
-        ...optional(headers, "ifMatch", "ifNoneMatch", "bookmark"),
-      ],
-      responses: {
-        "200": {
-          description: "OK",
-          schema: { type: "array", items: reference("definitions", name) },
-        },
-        "206": { description: "Partial Content" },
-      },
-    },
-    ...(described.writable ? writes : {}),
-  };
+interface V2Form {
+  /** Parameters in their order. `filters` and `body` depend on the relation. */
+  readonly parameters: readonly string[];
+  /** Null for rows. */
+  readonly responses: unknown;
 }
 
 const noContent = { "204": { description: "No Content" } } as const;
+
+const forms: Readonly<Record<"get" | "post" | "patch" | "delete", V2Form>> = {
+  get: {
+    parameters: [
+      ...["filters", "select", "order", "range", "rangeUnit", "offset", "limit", "preferCount"],
+      ...["ifMatch", "ifNoneMatch", "bookmark"],
+    ],
+    responses: null,
+  },
+  post: {
+    parameters: ["body", "select", "preferPost", "idempotencyKey"],
+    responses: { "201": { description: "Created" } },
+  },
+  patch: {
+    parameters: ["filters", "body", "preferReturn", "idempotencyKey", "ifMatch"],
+    responses: noContent,
+  },
+  delete: {
+    parameters: ["filters", "preferReturn", "idempotencyKey", "ifMatch"],
+    responses: noContent,
+  },
+};
+
+/** Returns the path of a relation: reads, and all writes if the relation permits one of them. */
+export function relationPath(described: DescribedRelation, headers: V2Headers): unknown {
+  const { relation, relation: { name }, writable } = described;
+  const own = new Map([["filters", filterReferences(described)], ["body", [
+    shared(bodyKey(name)),
+  ]]]);
+  const items = reference("definitions", name);
+  const rows = {
+    "200": { description: "OK", schema: { type: "array", items } },
+    "206": { description: "Partial Content" },
+  };
+  const operations = Object.entries(forms).map(([method, form]) => [method, {
+    tags: [name],
+    ...aboutTarget(relation),
+    parameters: form.parameters.flatMap((key) => own.get(key) ?? optional(headers, key)),
+    responses: form.responses ?? rows,
+  }]);
+  return Object.fromEntries(writable ? operations : operations.slice(0, 1));
+}
 
 /** Names of the headers that the configuration turns on; null for one that is off. */
 export type V2Headers = Readonly<
   Record<"bookmark" | "idempotencyKey" | "ifMatch" | "ifNoneMatch", string | null>
 >;
 
-/** Returns references to the enabled headers. */
-function optional(headers: V2Headers, ...keys: readonly (keyof V2Headers)[]) {
+/** Returns references to parameters, without headers that are off. */
+function optional(headers: Readonly<Record<string, string | null>>, ...keys: readonly string[]) {
   return keys.filter((key) => headers[key] !== null).map(shared);
 }
 
 function shared(key: string) {
   return reference("parameters", key);
 }
-
-const readParameters = [
-  "select",
-  "order",
-  "range",
-  "rangeUnit",
-  "offset",
-  "limit",
-  "preferCount",
-].map(shared);
 
 export interface V2RoutineContext {
   readonly headers: V2Headers;

@@ -9,7 +9,7 @@ import { typeSchema } from "./v3_schemas.ts";
 type V3ParameterEntry = readonly [key: string, parameter: unknown];
 
 /** Parameters that do not depend on relations. A dot keeps their keys apart from relations' keys. */
-export type SharedParameter = keyof ReturnType<typeof parametersOf>;
+export type SharedParameter = keyof typeof parameters;
 
 export function shared(name: SharedParameter) {
   return reference("components", "parameters", `shared.${name}`);
@@ -56,69 +56,77 @@ export interface SharedFacts {
 }
 
 export function* sharedParameters(facts: SharedFacts): Generator<V3ParameterEntry> {
-  for (const [name, parameter] of Object.entries(parametersOf(facts))) {
-    if (parameter !== null) yield [`shared.${name}`, parameter];
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const made = typeof parameter === "function" ? parameter(facts) : parameter;
+    if (made !== null) yield [`shared.${name}`, made];
   }
 }
 
-function parametersOf({ schema, isDefault, bookmarkHeader }: SharedFacts) {
-  const places = bookmarkHeader === null ? [] : ["read=primary"];
-  const profile = (name: string) => ({
+function placesOf({ bookmarkHeader }: SharedFacts): readonly string[] {
+  return bookmarkHeader === null ? [] : ["read=primary"];
+}
+
+function profile(name: string) {
+  return ({ schema, isDefault }: SharedFacts) => ({
     ...header(name, "Schema that the request is about", { const: schema }),
     required: !isDefault,
   });
-  return {
-    select: query("select", "Columns and embedded relations; `*,-<column>` leaves one out"),
-    selectWritten: query(
-      "select",
-      "Columns and embedded relations, separated by commas. `merge_action()` is `INSERT`, `UPDATE` or `EXISTING`",
-    ),
-    columnsInserted: query(
-      "columns",
-      "Columns of the body that are written, separated by commas. `<relation>(<columns>)` writes rows of " +
-        "related relations inside of the objects",
-    ),
-    columns: query("columns", "Columns of the body that are written, separated by commas"),
-    on_conflict: query("on_conflict", "Columns by which duplicates are found"),
-    "on_conflict.index": query("on_conflict.index", "Unique index by which duplicates are found"),
-    "on_conflict.columns": query("on_conflict.columns", "Columns to update in rows that exist"),
-    "on_conflict.where": query(
-      "on_conflict.where",
-      "Conditions of that update: `(<column>.<operator>(excluded).<column>,…)`",
-    ),
-    on: query("on", "Columns that match rows of the body with rows of the relation"),
-    order: query("order", "Terms `<column>.<asc|desc>.<nullsfirst|nullslast>`"),
-    limit: { ...query("limit", "Largest number of rows", count), example: 20 },
-    lock: query(
-      "lock",
-      "With `limit`: rows that another transaction has locked are skipped, or fail the request",
-      { type: "string", enum: ["skip", "nowait"] },
-    ),
-    offset: query("offset", "Number of rows that are skipped", count),
-    and: query("and", "Conditions that all hold: `(<column>.<operator>.<value>,…)`"),
-    or: query("or", "Conditions one of which holds: `(<column>.<operator>.<value>,…)`"),
-    distinct: query("distinct", "Columns of which equal rows appear once; `*` for whole rows"),
-    having: query("having", "Conditions on groups: `(<key>.<operator>.<value>,…)`"),
-    after: query("after", "Cursor of the row that the rows follow; empty for the first page"),
-    before: query("before", "Cursor of the row that the rows precede; empty for the last page"),
-    range: header("Range", "First and last row, counted from 0: `0-24`"),
-    rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
-    preferRead: prefer(...counts, "max-rows=fail", ...places, ...always),
-    preferWrite: prefer(...writes, ...counts, ...limits, ...always),
-    preferUpdate: prefer(...writes, ...counts, ...limits, "unmatched=fail", ...always),
-    preferInsert: prefer(...writes, ...resolutions, ...counts, ...always),
-    preferCall: prefer(...counts, "max-rows=fail", ...limits, ...places, ...always),
-    readProfile: profile("Accept-Profile"),
-    writeProfile: profile("Content-Profile"),
-    idempotencyKey: header("Idempotency-Key", descriptions.idempotencyKey, {
-      type: "string",
-      maxLength: 255,
-    }),
-    ifMatch: header("If-Match", descriptions.ifMatch),
-    ifNoneMatch: header("If-None-Match", descriptions.ifNoneMatch),
-    bookmark: bookmarkHeader === null ? null : header(bookmarkHeader, descriptions.bookmark),
-  };
 }
+
+const parameters = {
+  select: query("select", "Columns and embedded relations; `*,-<column>` leaves one out"),
+  selectWritten: query(
+    "select",
+    "Columns and embedded relations, separated by commas. `merge_action()` is `INSERT`, `UPDATE` or `EXISTING`",
+  ),
+  columnsInserted: query(
+    "columns",
+    "Columns of the body that are written, separated by commas. `<relation>(<columns>)` writes rows of " +
+      "related relations inside of the objects",
+  ),
+  columns: query("columns", "Columns of the body that are written, separated by commas"),
+  on_conflict: query("on_conflict", "Columns by which duplicates are found"),
+  "on_conflict.index": query("on_conflict.index", "Unique index by which duplicates are found"),
+  "on_conflict.columns": query("on_conflict.columns", "Columns to update in rows that exist"),
+  "on_conflict.where": query(
+    "on_conflict.where",
+    "Conditions of that update: `(<column>.<operator>(excluded).<column>,…)`",
+  ),
+  on: query("on", "Columns that match rows of the body with rows of the relation"),
+  order: query("order", "Terms `<column>.<asc|desc>.<nullsfirst|nullslast>`"),
+  limit: { ...query("limit", "Largest number of rows", count), example: 20 },
+  lock: query(
+    "lock",
+    "With `limit`: rows that another transaction has locked are skipped, or fail the request",
+    { type: "string", enum: ["skip", "nowait"] },
+  ),
+  offset: query("offset", "Number of rows that are skipped", count),
+  and: query("and", "Conditions that all hold: `(<column>.<operator>.<value>,…)`"),
+  or: query("or", "Conditions one of which holds: `(<column>.<operator>.<value>,…)`"),
+  distinct: query("distinct", "Columns of which equal rows appear once; `*` for whole rows"),
+  having: query("having", "Conditions on groups: `(<key>.<operator>.<value>,…)`"),
+  after: query("after", "Cursor of the row that the rows follow; empty for the first page"),
+  before: query("before", "Cursor of the row that the rows precede; empty for the last page"),
+  range: header("Range", "First and last row, counted from 0: `0-24`"),
+  rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
+  preferRead: (facts: SharedFacts) =>
+    prefer(...counts, "max-rows=fail", ...placesOf(facts), ...always),
+  preferWrite: prefer(...writes, ...counts, ...limits, ...always),
+  preferUpdate: prefer(...writes, ...counts, ...limits, "unmatched=fail", ...always),
+  preferInsert: prefer(...writes, ...resolutions, ...counts, ...always),
+  preferCall: (facts: SharedFacts) =>
+    prefer(...counts, "max-rows=fail", ...limits, ...placesOf(facts), ...always),
+  readProfile: profile("Accept-Profile"),
+  writeProfile: profile("Content-Profile"),
+  idempotencyKey: header("Idempotency-Key", descriptions.idempotencyKey, {
+    type: "string",
+    maxLength: 255,
+  }),
+  ifMatch: header("If-Match", descriptions.ifMatch),
+  ifNoneMatch: header("If-None-Match", descriptions.ifNoneMatch),
+  bookmark: ({ bookmarkHeader }: SharedFacts) =>
+    bookmarkHeader === null ? null : header(bookmarkHeader, descriptions.bookmark),
+};
 
 /** Returns a filter for each column, with the form of its values. */
 export function* filterParameters(
