@@ -86,11 +86,7 @@ export function lazyHandler(
       return await (state?.appState.snapshot.cache ? state : await started()).handle(request, info);
     },
     {
-      ready: async () => {
-        const { appState } = await started();
-        await loadEmbedded(appState);
-        checkReady(appState);
-      },
+      ready: async () => await becomeReady((await started()).appState),
       reloadSchema: async () => await (await started()).appState.reloadSchema(),
       reloadConfig: async () => await (await started()).appState.reloadConfig(),
       close: async () => {
@@ -122,15 +118,16 @@ function closedResponse(request: Request, dialect: Dialect = svcDialect): Respon
   return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
 }
 
-/** Loads the schema of an embedded database, which may start for longer than a transaction waits. */
-async function loadEmbedded(appState: AppState): Promise<void> {
-  const { database, snapshot } = appState;
-  if (snapshot.cache !== null || database.start === undefined) return;
-  await database.start();
-  await appState.reloadSchema();
-}
-
-function checkReady({ snapshot }: AppState): void {
+/**
+ * Loads the schema of an embedded database, which may start for longer than a transaction waits.
+ * Throws an `Error` without a schema cache.
+ */
+async function becomeReady(appState: AppState): Promise<void> {
+  if (appState.snapshot.cache === null && appState.database.start !== undefined) {
+    await appState.database.start();
+    await appState.reloadSchema();
+  }
+  const { snapshot } = appState;
   if (snapshot.cache !== null) return;
   const { fields } = snapshot.cacheError ?? errors.noSchemaCache();
   const details = typeof fields.details === "string" ? ` (${fields.details.trim()})` : "";

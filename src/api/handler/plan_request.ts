@@ -205,13 +205,8 @@ async function planUncached(
   if (shape !== null && columns === null) {
     planCache.insert(shape, { pieces, payload, reader, query });
   }
-  const uncached = {
-    plan: planned,
-    query,
-    kind: null,
-    isRetrySafe: false,
-    mayChangeSession: mayChangeSession(planned, cache),
-  };
+  const traits = { isRetrySafe: false, mayChangeSession: mayChangeSession(planned, cache) };
+  const uncached = { plan: planned, query, kind: null, ...traits };
   return { kind: "data", request, planned: uncached, payload, columns };
 }
 

@@ -171,21 +171,45 @@ function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
   return sql`(select ${doc} as doc, case when ${found} then ${part} end as value from ${before} as p offset 0)`;
 }
 
-/** Renders the value after a step, from the value `s.doc` before it. */
+/** The SQL that results of a step consist of. */
+interface StepParts {
+  readonly path: PatchStep["path"];
+  /** The value at the path, and whether it exists. */
+  readonly target: Sql;
+  readonly exists: Sql;
+  readonly value: Sql;
+  readonly failed: Sql;
+  /** Returns the document with a value at the path. */
+  readonly put: (value: Sql) => Sql;
+}
+
+function partsOf({ operation, path }: PatchStep, base: PatchValue, scope: PatchScope): StepParts {
+  const target = path.length === 0 ? doc : sql`(${doc} #> ${pathParam(path)})`;
+  const isPresent = path.length === 0 ? [] : [sql`${target} is not null`];
+  return {
+    path,
+    target,
+    exists: and([...indexChecks(doc, path, path.length), ...isPresent]),
+    value: "value" in operation ? documentAt(operation.value, scope) : sql`s.value`,
+    failed: sql`cast(${failure(operation, base, scope)} as pg_catalog.jsonb)`,
+    put: (value) =>
+      path.length === 0 ? value : sql`pg_catalog.jsonb_set(${doc}, ${pathParam(path)}, ${value})`,
+  };
+}
+
+/** The value before a step. */
+const doc = sql`s.doc`;
+
+/** Renders the value after a step. */
 function stepResult(step: PatchStep, base: PatchValue, scope: PatchScope): Sql {
   const { operation, path } = step;
-  const doc = sql`s.doc`;
-  const failed = sql`cast(${failure(operation, base, scope)} as pg_catalog.jsonb)`;
-  const target = path.length === 0 ? doc : sql`(${doc} #> ${pathParam(path)})`;
-  const exists = and([
-    ...indexChecks(doc, path, path.length),
-    ...(path.length === 0 ? [] : [sql`${target} is not null`]),
-  ]);
-  const put = (value: Sql) =>
-    path.length === 0 ? value : sql`pg_catalog.jsonb_set(${doc}, ${pathParam(path)}, ${value})`;
-  const value = "value" in operation ? documentAt(operation.value, scope) : sql`s.value`;
-  const added = () => addition(step, { value, failed });
-  const ifExists = (result: Sql) => sql`case when ${exists} then ${result} else ${failed} end`;
+  const parts = partsOf(step, base, scope);
+  const { target, exists, value, failed, put } = parts;
+  const added = () => addition(step, parts);
+  const ifExists = (result: Sql, more = emptySql) =>
+    sql`case when ${exists}${more} then ${result} else ${failed} end`;
+  const ifListed = (cases: Sql) =>
+    sql`case when not (${exists}) then ${failed} ${cases} else ${failed} end`;
   switch (operation.operator) {
     case "add":
       return added();
@@ -201,19 +225,16 @@ function stepResult(step: PatchStep, base: PatchValue, scope: PatchScope): Sql {
     case "remove":
       return ifExists(sql`${doc} #- ${pathParam(path)}`);
     case "test":
-      return sql`case when ${exists} and ${target} = ${value} then ${doc} else ${failed} end`;
+      return ifExists(doc, sql` and ${target} = ${value}`);
     case "incr":
-      return sql`case when ${exists} and ${isKind(target, "number")} and ${
-        isKind(value, "number")
-      } then ${
-        put(sql`pg_catalog.to_jsonb((${target} #>> '{}')::numeric + (${value} #>> '{}')::numeric)`)
-      } else ${failed} end`;
+      return ifExists(
+        put(sql`pg_catalog.to_jsonb((${target} #>> '{}')::numeric + (${value} #>> '{}')::numeric)`),
+        sql` and ${isKind(target, "number")} and ${isKind(value, "number")}`,
+      );
     case "append":
-      return sql`case when not (${exists}) then ${failed} ${appended({ path, target, value, put })}
-        else ${failed} end`;
+      return ifListed(appended(parts));
     case "pull":
-      return sql`case when not (${exists}) then ${failed} ${pulled({ path, target, value, put })}
-        else ${failed} end`;
+      return ifListed(pulled(parts));
     case "merge":
       throw new TypeError("a merge is no step");
     default:
@@ -221,14 +242,7 @@ function stepResult(step: PatchStep, base: PatchValue, scope: PatchScope): Sql {
   }
 }
 
-interface ChangedList {
-  readonly path: PatchStep["path"];
-  readonly target: Sql;
-  readonly value: Sql;
-  readonly put: (value: Sql) => Sql;
-}
-
-function appended({ path, target, value, put }: ChangedList): Sql {
+function appended({ path, target, value, put }: StepParts): Sql {
   const longer = sql`${target} || pg_catalog.jsonb_build_array(${value})`;
   const text = sql`pg_catalog.to_jsonb((${target} #>> '{}') || (${value} #>> '{}'))`;
   const fromNull = sql`when ${target} = 'null' then pg_catalog.jsonb_build_array(${value})`;
@@ -238,7 +252,7 @@ function appended({ path, target, value, put }: ChangedList): Sql {
 }
 
 /** Returns the branches that take a value out of an array. */
-function pulled({ path, target, value, put }: ChangedList): Sql {
+function pulled({ path, target, value, put }: StepParts): Sql {
   const rest =
     sql`(select coalesce(pg_catalog.jsonb_agg(e.x order by e.n) filter (where e.x <> ${value}), '[]')
         from pg_catalog.jsonb_array_elements(${target}) with ordinality as e(x, n))`;
@@ -247,11 +261,7 @@ function pulled({ path, target, value, put }: ChangedList): Sql {
 }
 
 /** Adds a member to an object, or an element to an array. */
-function addition(
-  { path, isAttribute }: PatchStep,
-  { value, failed }: { readonly value: Sql; readonly failed: Sql },
-): Sql {
-  const doc = sql`s.doc`;
+function addition({ path, isAttribute }: PatchStep, { value, failed }: StepParts): Sql {
   const last = path.at(-1)!;
   const above = path.slice(0, -1);
   const parent = above.length === 0 ? doc : sql`(${doc} #> ${pathParam(above)})`;

@@ -161,17 +161,9 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   const call = renderCall(plan, alias);
   const element = { scalarColumn, single: !routine.returns.set };
   const isJson = format?.kind === "array" || format?.kind === "object";
-  const isKept = options.keptFor !== undefined;
-  if (isJson && scalarColumn !== null && isOneValue(plan, count) && !isKept) {
-    // OFFSET 0 makes PostgreSQL run the function before it reads the response settings.
-    const main = renderResult({
-      rows: sql`'1'::pg_catalog.text`,
-      total: nullText,
-      body: valueExpression(format, scalarColumn),
-      from: sql`(${renderRows(read, call)} offset 0) as ${rowsAlias}`,
-      element,
-    }, options);
-    return { main: toStatement(main, options), estimate: null };
+  if (isJson && scalarColumn !== null && isOneValue(plan, count) && options.keptFor === undefined) {
+    const body = valueExpression(format, scalarColumn);
+    return valueQuery(renderRows(read, call), { body, element }, options);
   }
   // The count reads the result a second time, but the function must run once.
   const materialized = count.kind === "exact";
@@ -181,9 +173,8 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     : [];
   const root = renderRoot(read, from);
   const total = materialized ? totalOf(read, count, from) : nullText;
-  const rowFormat = plan.access === "read only" && routine.returns.set && isSentByRow(options)
-    ? rowFormatOf(format, read)
-    : null;
+  const isByRow = plan.access === "read only" && routine.returns.set && isSentByRow(options);
+  const rowFormat = isByRow ? rowFormatOf(format, read) : null;
   if (rowFormat !== null) {
     const result = { root, common, total, format: rowFormat, element, tagging };
     return { main: rowsStatement(result, options), estimate: null };
@@ -199,6 +190,19 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   }, options);
   const main = toStatement(sql`${withTables(root, common)}${result}`, options);
   return { main, estimate: null };
+}
+
+/** Renders a call whose result is one value. */
+function valueQuery(
+  rows: Sql,
+  { body, element }: Pick<Parameters<typeof renderResult>[0], "body" | "element">,
+  options: ResultOptions,
+): Query {
+  // OFFSET 0 makes PostgreSQL run the function before it reads the response settings.
+  const from = sql`(${rows} offset 0) as ${rowsAlias}`;
+  const one = sql`'1'::pg_catalog.text`;
+  const main = renderResult({ rows: one, total: nullText, body, from, element }, options);
+  return { main: toStatement(main, options), estimate: null };
 }
 
 function tableRows(tagging: Tagging | null): BodyRows {

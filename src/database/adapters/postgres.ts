@@ -61,29 +61,22 @@ export function openPool(
 ): Database {
   let onPooler = () => {};
   let isEncrypted: boolean | null = null;
-  const acquisitionTimeoutMs = config.dbPoolAcquisitionTimeout * 1000;
+  const settings = poolSettings(config);
   const preparation = new StatementPreparation({ prepare: config.dbPreparedStatements }, {
-    probe: () => probePooler({ targets, timeoutMs: acquisitionTimeoutMs, schedule }),
+    probe: () => probePooler({ targets, timeoutMs: settings.acquisitionTimeoutMs, schedule }),
     apply: (configuration) => pool.configure(configuration),
     onPooler: () => onPooler(),
   });
   const pool = new Pool({
-    max: Math.max(1, config.dbPool),
-    acquisitionTimeoutMs,
-    maxIdleTimeMs: config.dbPoolMaxIdletime * 1000,
-    maxLifetimeMs: config.dbPoolMaxLifetime * 1000,
+    ...settings,
     prepare: preparation.current.prepare,
-    preparedLimit,
-    setup: connectionSetup,
     freesChunks: dependencies.freesChunks ?? false,
     spool,
-    clock: systemClock,
     connect: async () => {
       const transport = await connect(targets);
       isEncrypted = transport.isEncrypted;
       return transport;
     },
-    statementPrefix,
     onStatementForgotten: (sqlstate) => preparation.statementForgotten(sqlstate),
   });
   return {
@@ -96,6 +89,19 @@ export function openPool(
       pool.watch(watcher);
     },
     close: () => pool.close().then(() => preparation.checked),
+  };
+}
+
+function poolSettings(config: DatabaseConfig) {
+  return {
+    preparedLimit,
+    statementPrefix,
+    setup: connectionSetup,
+    clock: systemClock,
+    max: Math.max(1, config.dbPool),
+    acquisitionTimeoutMs: config.dbPoolAcquisitionTimeout * 1000,
+    maxIdleTimeMs: config.dbPoolMaxIdletime * 1000,
+    maxLifetimeMs: config.dbPoolMaxLifetime * 1000,
   };
 }
 

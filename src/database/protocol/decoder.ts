@@ -122,11 +122,7 @@ export class FrameDecoder {
         if (end > bytes.length) return this.#collect(bytes.subarray(at), end - at);
         this.sink.event(type);
       } else if (type === backend.dataRow && !this.sink.wantsRow()) {
-        if (end > bytes.length) {
-          this.#bodyLeft = end - bytes.length;
-          this.#skipping = true;
-          return;
-        }
+        if (end > bytes.length) return this.#skip(end - bytes.length);
       } else if (type === backend.dataRow) {
         const run = this.sink.rowRun();
         if (run !== null) {
@@ -138,19 +134,13 @@ export class FrameDecoder {
         const bodyAt = this.#row(bytes, view, at + 5, end);
         if (bodyAt === null) return this.#collect(bytes.subarray(at), end - at);
         if (bodyAt < end && bodyAt < bytes.length) this.sink.rowBytes(bytes.subarray(bodyAt, end));
-        if (end > bytes.length) {
-          this.#bodyLeft = end - bytes.length;
-          return;
-        }
+        if (end > bytes.length) return void (this.#bodyLeft = end - bytes.length);
         this.sink.rowEnd();
       } else if (end > bytes.length && type === backend.error && length > maxErrorBytes) {
-        if (bytes.length - at < maxErrorBytes) {
-          return this.#collect(bytes.subarray(at), maxErrorBytes);
-        }
+        const rest = bytes.subarray(at);
+        if (rest.length < maxErrorBytes) return this.#collect(rest, maxErrorBytes);
         this.#error = bytes.slice(at + 5, at + 5 + maxErrorBytes);
-        this.#bodyLeft = end - bytes.length;
-        this.#skipping = true;
-        return;
+        return this.#skip(end - bytes.length);
       } else {
         if (end > bytes.length) return this.#collect(bytes.subarray(at), end - at);
         const keptEnd = type === backend.error ? Math.min(end, at + 5 + maxErrorBytes) : end;
@@ -159,6 +149,12 @@ export class FrameDecoder {
       at = end;
     }
     if (at < bytes.length) this.#collect(bytes.subarray(at), 5);
+  }
+
+  /** Skips the bytes that follow. */
+  #skip(bytes: number): void {
+    this.#bodyLeft = bytes;
+    this.#skipping = true;
   }
 
   /** Takes the rest of a value of a run, and the rows after it. Returns the bytes that follow. */

@@ -149,6 +149,7 @@ async function serveConfig(
     ? readyObserver(log.observe, onReady)
     : quickObserver(log.observe, { quick, database, onReady });
   const { file } = reader;
+  const common = { reader, log: { ...log, observe }, reloads };
   const onChange = () => reloads.request("reloadConfig");
   const stopWatching = flags.watches && file !== null
     ? watchFile({ path: file, onChange, schedule })
@@ -157,19 +158,10 @@ async function serveConfig(
     if (hasTenants(reader.config)) {
       if (events.front !== undefined) refuseTenants();
       const { serveTenants } = await import("../server/serve_tenants.ts");
-      return await serveTenants({ reader, log: { ...log, observe }, reloads });
+      return await serveTenants(common);
     }
-    return await serve({
-      reader,
-      log: { ...log, observe },
-      call,
-      reloads,
-      database,
-      quick,
-      opensConsole: events.opensConsole ?? quick !== null,
-      front: events.front,
-      wings: events.wings,
-    });
+    const { front, wings, opensConsole = quick !== null } = events;
+    return await serve({ ...common, call, database, quick, opensConsole, front, wings });
   } finally {
     stopWatching();
     await log.flush();

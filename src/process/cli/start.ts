@@ -88,8 +88,7 @@ export async function openStart(
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
     const reader = configReader(args, { wingOptions, defaults: chosen });
-    const isReadOnly = reader.config.dbReadOnly;
-    return { reader, database, quick: { facts, choice, isReadOnly } };
+    return { reader, database, quick: { facts, choice, isReadOnly: reader.config.dbReadOnly } };
   } catch (error) {
     await database.close();
     throw error;

@@ -59,40 +59,54 @@ export async function listen(
  * Restarts the server after a failure. Deno's server ends if it cannot accept a connection, for
  * instance if the process has no file descriptor left. Node's continues.
  */
+class RestartedServer {
+  /** Null between a failure and the restart. */
+  current: HttpServer | null;
+  isStopping = false;
+
+  constructor(
+    private readonly bound: BoundServer,
+    private readonly observe: ListenOptions["observe"],
+  ) {
+    this.current = bound.server;
+    this.#watch(bound.server);
+  }
+
+  async #restartUntilOpen(): Promise<void> {
+    while (!this.isStopping && this.current === null) {
+      await wait(restartDelayMs);
+      if (!this.isStopping) this.current = await attempt(this.bound.restart);
+    }
+    if (this.current !== null) this.#watch(this.current);
+  }
+
+  #watch(watched: HttpServer): void {
+    watched.finished.catch((error) => {
+      this.observe({ kind: "unexpected-error", error });
+      this.current = null;
+      if (!this.isStopping) this.#restartUntilOpen();
+    });
+  }
+}
+
 function keepListening(
   bound: BoundServer,
   { drain, observe }: { readonly drain: Drain } & Pick<ListenOptions, "observe">,
 ): Listening {
-  let server: HttpServer | null = bound.server;
-  let stopping = false;
-  const restartUntilOpen = async () => {
-    while (!stopping && server === null) {
-      await wait(restartDelayMs);
-      if (!stopping) server = await attempt(bound.restart);
-    }
-    if (server !== null) watch(server);
-  };
-  const watch = (watched: HttpServer) => {
-    watched.finished.catch((error) => {
-      observe({ kind: "unexpected-error", error });
-      server = null;
-      if (!stopping) restartUntilOpen();
-    });
-  };
-  watch(bound.server);
+  const server = new RestartedServer(bound, observe);
   let held: Promise<void> | null = null;
   const hold = () => {
-    stopping = true;
-    return held = server?.breaksBodies ? drain.holdBetweenBodies() : drain.hold();
+    server.isStopping = true;
+    return held = server.current?.breaksBodies ? drain.holdBetweenBodies() : drain.hold();
   };
   let closed: Promise<void> | undefined;
   const closeSocket = async () => {
     await (held ?? hold());
-    await (closed ??= server?.shutdown());
+    await (closed ??= server.current?.shutdown());
   };
   return {
     address: bound.address,
-    isOpen: () => !stopping && server !== null && bound.isReachable(),
+    isOpen: () => !server.isStopping && server.current !== null && bound.isReachable(),
     closeConnections: () => drain.closeConnections(),
     hold: async () => {
       await hold();
@@ -102,7 +116,7 @@ function keepListening(
     shutdown: async () => {
       await closeSocket();
       drain.release();
-      await server?.finished;
+      await server.current?.finished;
     },
   };
 }

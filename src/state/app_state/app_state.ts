@@ -62,20 +62,10 @@ export class AppState extends AppStateBase {
     this.#watch = sharing === "unshared" ? null : this.#makeWatch();
     this.#configuration = this.#makeConfiguration();
     this.#server = new ServerCheck(this, followers);
-    this.#staleness = new StalenessCheck({
-      isExternal: snapshot.cache !== null,
-      maxAgeMs: options.schemaCacheMaxAge ?? Infinity,
-      now,
-    });
+    const maxAgeMs = options.schemaCacheMaxAge ?? Infinity;
+    this.#staleness = new StalenessCheck({ isExternal: snapshot.cache !== null, maxAgeMs, now });
     this.#loader = this.#makeLoader();
-    this.#reloader = new Reloader({
-      load: () => this.#loader.load(),
-      isRetried: () => this.failurePolicy.willRetry,
-      onRetry: (seconds) => observe({ kind: "retrying", seconds }),
-      now,
-      schedule,
-      sharing,
-    });
+    this.#reloader = this.#makeReloader(sharing);
     this.#heartbeat = new Heartbeat({
       database,
       askListener: () => this.#notifications.ask(),
@@ -269,6 +259,17 @@ export class AppState extends AppStateBase {
         this.#options.onFollowedChange?.();
         return this.revocations.reload();
       },
+    });
+  }
+
+  #makeReloader(sharing: "shared" | "unshared"): Reloader {
+    return new Reloader({
+      load: () => this.#loader.load(),
+      isRetried: () => this.failurePolicy.willRetry,
+      onRetry: (seconds) => this.observe({ kind: "retrying", seconds }),
+      now: this.now,
+      schedule,
+      sharing,
     });
   }
 

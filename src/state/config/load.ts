@@ -72,7 +72,8 @@ export const noValues: DatabaseValues = new Map();
  */
 export function loadConfig(sources: ConfigSources, database: DatabaseValues = noValues): Config {
   const loader = loaderOf(sources, database);
-  const problems: ConfigError[] = loader.dialect.invalidConfig === "rejected"
+  const { invalidConfig, valueFiles } = loader.dialect;
+  const problems: ConfigError[] = invalidConfig === "rejected"
     ? [...unknownKeys(loader), ...removedVariables(loader)]
     : [];
   problems.push(...refusedKeys(loader));
@@ -80,26 +81,21 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
     try {
       return run();
     } catch (error) {
-      if (!(error instanceof ConfigError) || loader.dialect.invalidConfig === "ignored") {
-        throw error;
-      }
+      if (!(error instanceof ConfigError) || invalidConfig === "ignored") throw error;
       problems.push(error);
       return fallback;
     }
   };
   const context = {
-    readFile: (path: string) => sources.readFile(path, loader.dialect.valueFiles),
+    readFile: (path: string) => sources.readFile(path, valueFiles),
     secretIsBase64: false,
-    invalidConfig: loader.dialect.invalidConfig,
+    invalidConfig,
   };
   // A wrong value of the option itself is reported with the other errors.
   const secretIsBase64 = loadOrNothing(loader, context).value === true;
-  const loaded = new Map(
-    loader.rows.map((row) => [
-      row[0],
-      attempt(() => load(loader, row, { ...context, secretIsBase64 }), unloaded),
-    ]),
-  );
+  const loadRow = (row: typeof loader.rows[0]) =>
+    attempt(() => load(loader, row, { ...context, secretIsBase64 }), unloaded);
+  const loaded = new Map(loader.rows.map((row) => [row[0], loadRow(row)]));
   for (const [key, problem] of conflictsIn(loader.rows, (each) => loaded.get(each)!.value)) {
     attempt(() => {
       const { origin } = loaded.get(key)!;

@@ -71,11 +71,7 @@ export function addDeclaredKeys(
       Array.from(tagged).flatMap(([[oid], { isPrimary }]) => isPrimary ? [oid] : []),
     ),
     tags: new Map(Array.from(tagged, ([[oid], { values }]) => [oid, values])),
-    keys: {
-      ...keys,
-      primary: [...keys.primary, ...primary],
-      unique: [...keys.unique, ...unique],
-    },
+    keys: { ...keys, primary: [...keys.primary, ...primary], unique: [...keys.unique, ...unique] },
     foreign,
     problems,
   };

@@ -194,10 +194,7 @@ export function* buildSchemaCache(
   results: readonly (readonly unknown[])[],
   config: SchemaCacheConfig,
 ): SlicedWork<SchemaCacheData> {
-  const byName = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, results[i]]));
-  const rows = <Name extends QueryName>(name: Name) =>
-    byName.get(name) as readonly CatalogueRows[Name][];
-  const row = <Name extends QueryName>(name: Name) => rows(name)[0]!;
+  const { rows, row } = rowsByName(results, config);
   const volatile = row("volatile relations");
   const declared = addDeclaredKeys(rows("relations"), {
     primary: rows("primary keys"),
@@ -206,18 +203,14 @@ export function* buildSchemaCache(
     uniqueIndexes: rows("unique indexes"),
   }, config);
   yield;
-  const input = yield* relationshipInput(declared, {
-    rules: rows("view rules"),
-    computed: row("computed relationships"),
-  });
+  const derived = { rules: rows("view rules"), computed: row("computed relationships") };
+  const input = yield* relationshipInput(declared, derived);
   const { relations, keys, problems } = declared;
   const onWorkers = row("settings");
   return {
     relations: yield* buildRelations(relations, input.ends, {
       enums: row("enums"),
-      volatile: new Set(volatile.relations),
-      sessionReads: new Set(volatile.sessionReads),
-      sessionWrites: new Set(volatile.sessionWrites),
+      ...relationsThatCall(row("volatile relations")),
       primary: declared.primaryRelations,
       onWorkers: onWorkers ?? new Set(),
       tags: declared.tags,
@@ -235,6 +228,25 @@ export function* buildSchemaCache(
     ...versionsOf(config.dbCommentTags ? row("schema comments") : {}, config),
     ...(problems.length === 0 ? {} : { declarationProblems: problems }),
     ...(onWorkers === null ? {} : { isDistributed: true }),
+  };
+}
+
+/** Returns functions that return the rows of a query by its name, and the first of them. */
+function rowsByName(results: readonly (readonly unknown[])[], config: SchemaCacheConfig) {
+  const byName = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, results[i]]));
+  const rows = <Name extends QueryName>(name: Name) =>
+    byName.get(name) as readonly CatalogueRows[Name][];
+  return { rows, row: <Name extends QueryName>(name: Name) => rows(name)[0]! };
+}
+
+/** Returns the relations that call functions of a kind. */
+function relationsThatCall(
+  { relations, sessionReads, sessionWrites }: CatalogueRows["volatile relations"],
+) {
+  return {
+    volatile: new Set(relations),
+    sessionReads: new Set(sessionReads),
+    sessionWrites: new Set(sessionWrites),
   };
 }
 

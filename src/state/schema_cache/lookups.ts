@@ -3,6 +3,7 @@ import { getOrMake, groupBy } from "../../base/lib/group_by.ts";
 import { foreignSchemaOf } from "./relationship_order.ts";
 import type {
   Column,
+  MediaHandler,
   QualifiedName,
   Relation,
   Relationship,
@@ -26,17 +27,14 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
   const representations = new Map(
     data.representations.map((r) => [pairKey(r.source, r.target), r.function]),
   );
-  const mediaHandlers = groupBy(
-    data.mediaHandlers,
-    ({ target, mediaType }) => handlerKey(target, mediaType.toLowerCase()),
-  );
+  const mediaHandlers = indexHandlers(data.mediaHandlers);
   const columns = new Map<Relation, ReadonlyMap<string, Column>>();
   const derivations = new Map<unknown, unknown>();
   const cache: SchemaCache = {
     data,
-    relation: (name) => relations.get(name.schema)?.get(name.name),
+    relation: ({ schema, name }) => relations.get(schema)?.get(name),
     column: (name, column) => {
-      const relation = relations.get(name.schema)?.get(name.name);
+      const relation = cache.relation(name);
       return relation && getOrMake(columns, relation, columnsByName).get(column);
     },
     fallbacks: (schema) => fallbacks.get(schema) ?? [],
@@ -156,6 +154,14 @@ function namesBySchema(index: ByName<unknown>): (schema: string) => readonly str
 
 function columnsByName(relation: Relation): ReadonlyMap<string, Column> {
   return new Map(relation.columns.map((column) => [column.name, column]));
+}
+
+/** Groups handlers by their target and media type. */
+function indexHandlers(handlers: readonly MediaHandler[]) {
+  return groupBy(
+    handlers,
+    ({ target, mediaType }) => handlerKey(target, mediaType.toLowerCase()),
+  );
 }
 
 function handlerKey(target: QualifiedName | null, mediaType: string): string {

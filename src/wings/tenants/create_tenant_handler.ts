@@ -76,21 +76,29 @@ export function tenantHandler<Options>(
     if (resolved === null || !isTenantName(resolved.name)) {
       return errorResponseTo(request, errors.unknownTenant(), svcDialect);
     }
+    const { name, path } = resolved;
     const tenant = use(resolved);
-    tenant.requests++;
-    try {
-      const handler = await tenant.opening.catch(() => null);
-      if (handler === null) {
-        if (tenants.get(resolved.name) === tenant) tenants.delete(resolved.name);
-        return errorResponseTo(request, errors.tenantUnavailable(1), svcDialect);
-      }
-      const { path } = resolved;
-      return await handler(request, path === undefined ? info : { ...info, path });
-    } finally {
-      tenant.requests--;
-      if (tenant.requests === 0) tenant.close?.();
-    }
+    const response = await respond(tenant, request, path === undefined ? info : { ...info, path });
+    if (response !== null) return response;
+    if (tenants.get(name) === tenant) tenants.delete(name);
+    return errorResponseTo(request, errors.tenantUnavailable(1), svcDialect);
   };
   const close = async () => void (await Promise.all(Array.from(tenants.keys(), forget)));
   return Object.assign(handle, { forget, close });
+}
+
+/** Returns the response of a tenant; null if its handler cannot be made. */
+async function respond(
+  tenant: OpenHandler,
+  request: Request,
+  info: RequestInfo,
+): Promise<Response | null> {
+  tenant.requests++;
+  try {
+    const handler = await tenant.opening.catch(() => null);
+    return handler && await handler(request, info);
+  } finally {
+    tenant.requests--;
+    if (tenant.requests === 0) tenant.close?.();
+  }
 }

@@ -54,12 +54,12 @@ export async function openTenant(
 ): Promise<LoadedTenant | null> {
   const file = dependencies.source.read(name);
   if (file === null) return null;
-  const source = () => {
-    const current = dependencies.source.read(name);
+  const sourceOf = (current: typeof file | null) => {
     if (current === null) throw new Error("the tenant was removed");
     return tenantConfigSource(name, current, dependencies.config());
   };
-  const config = tenantConfigSource(name, file, dependencies.config()).configure(noValues);
+  const source = () => sourceOf(dependencies.source.read(name));
+  const config = sourceOf(file).configure(noValues);
   if (isEmbedded(config.dbUri) && dependencies.source.names().length > 1) {
     throw new Error("db-uri: an embedded database cannot serve a tenant beside others");
   }
@@ -67,12 +67,11 @@ export async function openTenant(
   const abort = () => void database.close();
   signal.addEventListener("abort", abort);
   let failure: string | null = null;
-  const fail = (reason: string) => {
-    failure ??= reason;
-    onFailed(reason);
+  const onFatal = () => {
+    failure = "its service has ended";
+    onFailed(failure);
   };
   try {
-    const onFatal = () => fail("its service has ended");
     const options = serviceOptions(name, dependencies);
     const appState = await AppState.create({ ...options, source, database, onFatal });
     await load(appState, () => failure);

@@ -37,14 +37,11 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
   const health = healthCheck(isReady, config().serverHealthPath, "shared");
   const inFlight = new RequestsInFlight();
   const handle: Handle = async (request, info = {}) => {
-    const { path } = splitUrl(request.url);
-    const { headers, url } = request;
+    const { headers, method, url } = request;
+    const { path } = splitUrl(url);
     if (!isHostHeader(headers.get("host"))) return badHostResponse({});
-    const healthReply = health({ method: request.method, path });
-    if (healthReply !== null) {
-      const { status, headers: ownHeaders } = await healthReply;
-      return responseWith(ownHeaders, null, { status });
-    }
+    const reply = await health({ method, path });
+    if (reply !== null) return responseWith(reply.headers, null, { status: reply.status });
     const { client = null } = info;
     const tenant = find({ url, headers, path, peer: client });
     if (tenant === null) throw errors.unknownTenant();
@@ -97,10 +94,8 @@ function refused(
 ): Response {
   const { serverCorsAllowedOrigins, logQueryString } = config();
   const response = errorResponseTo(request, error, dialect);
-  const cors = actualHeaders(request, serverCorsAllowedOrigins, {
-    has: (name) => response.headers.has(name),
-    bookmark: null,
-  });
+  const has = (name: string) => response.headers.has(name);
+  const cors = actualHeaders(request, serverCorsAllowedOrigins, { has, bookmark: null });
   for (const [name, value] of cors) response.headers.set(name, value);
   const { path, query } = splitUrl(request.url);
   const reason = error.fields.shedReason;

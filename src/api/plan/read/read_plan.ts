@@ -90,10 +90,10 @@ export interface ReadPlan extends ReadRoot {
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
   const { source, purpose, bounds, maxRows = config.dbMaxRows } = input;
+  const { embedMaxRows = config.dbMaxRows } = config;
+  const isWritten = purpose === "representation";
   const [clause] = input.query.clauses;
-  if (purpose === "representation" && clause !== undefined) {
-    throw errors.onlyForReading(clause.name);
-  }
+  if (isWritten && clause !== undefined) throw errors.onlyForReading(clause.name);
   checkValueCount(input.query);
   const { root, targetNameUses } = buildSelectTree(input.query, config);
   const { relation } = source;
@@ -101,7 +101,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const schemas = { own: input.schema, exposed: config.dbSchemas };
   const resolved = resolveTree(root, { relation, origin }, schemas, cache);
   // The write has applied the filters of a representation.
-  const tree = purpose === "representation" ? { ...resolved, filters: [], logic: [] } : resolved;
+  const tree = isWritten ? { ...resolved, filters: [], logic: [] } : resolved;
   checkTree(tree, cache, config);
   countColumns(tree);
   const alias = source.kind === "relation" ? relation!.name : source.alias;
@@ -113,11 +113,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     cache,
     aliases: makeAliases(alias),
     rows: source.kind === "rows" ? purpose : null,
-    ranges: purpose === "representation" ? null : {
-      root: bounds,
-      maxRows,
-      embedMaxRows: config.embedMaxRows ?? config.dbMaxRows,
-    },
+    ranges: isWritten ? null : { root: bounds, maxRows, embedMaxRows },
     values: valueRules(input.query, config),
     columns: source.kind === "rows" && source.columns !== undefined
       ? new Set(source.columns)
@@ -126,9 +122,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     source: sourceName(source),
   });
   checkTestCount(node);
-  const cutAt = purpose === "representation"
-    ? null
-    : cutOf({ root: node, relation }, bounds, maxRows);
+  const cutAt = isWritten ? null : cutOf({ root: node, relation }, bounds, maxRows);
   const read = { root: node, relation, cutAt, targetNameUses };
   return config.showsSnapshot ? { ...read, showsSnapshot: true } : read;
 }

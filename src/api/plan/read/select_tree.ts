@@ -80,10 +80,11 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
       else toAggregate!(getOrMake(draft.aggregateFilters, aggregate, () => []), value);
     });
   };
+  const toTrees = (trees: LogicTree[], tree: LogicTree) => trees.push(tree);
   attach(
     query.filters,
     (draft, filter) => draft.filters.push(filter),
-    (trees, filter) => trees.push(filter),
+    toTrees,
     query.filterNames,
   );
   attach(query.order, (draft, terms) => {
@@ -93,11 +94,7 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
     draft.limit = limit ?? draft.limit;
     draft.offset = offset ?? draft.offset;
   });
-  attach(
-    query.logic,
-    (draft, group) => draft.logic.push(group),
-    (trees, group) => trees.push(group),
-  );
+  attach(query.logic, (draft, group) => draft.logic.push(group), toTrees);
   attach(query.clauses, attachClause);
   return { root, targetNameUses: targetNameUsesOf(root) };
 }

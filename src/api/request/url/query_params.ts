@@ -86,18 +86,14 @@ export function parseQuery(
   const written = readColumns(sorted.columns, mode === "insert");
   const items = readSelect(sorted.select);
   const isAbsent = sorted.select === undefined || sorted.select === null;
-  const { filters, filterNames, clauses, callArguments } = readFilters(
-    sorted.filters ?? nothing,
-    mode,
-  );
+  const filtered = readFilters(sorted.filters ?? nothing, mode);
   const conflict = readConflictNames(sorted);
   const on = readNames("on parameter", sorted.on?.[0]?.value);
   const bounds = readLimits(sorted.limits ?? nothing);
   return {
     select: items,
     defaultSelect: isAbsent || items.length === 1 && isWholeRow(items[0]!),
-    filters,
-    filterNames,
+    ...filtered,
     logic,
     order: orders,
     ...bounds,
@@ -107,9 +103,7 @@ export function parseQuery(
     ...conflict,
     conflictWhere: readCondition(sorted.conflictWhere?.[0]?.value),
     on: on && [...new Set(on)],
-    clauses,
     texts: readTexts(sorted.texts ?? nothing),
-    callArguments,
     unused,
     canonical: canonicalOf(params),
   };
@@ -299,16 +293,13 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
   const filterNames: string[] = [];
   const clauses: NamedClause[] = [];
   const callArguments: (readonly [string, string])[] = [];
-  const isWhole = isWrite(mode);
+  const [isWhole, isCall] = [isWrite(mode), mode === "call-get"];
   for (const param of params) {
     const { name, value } = param;
-    const { path, field, operand } = readText(
-      { what: "tree path", raw: name, isWhole },
-      filterName,
-    );
+    const named = readText({ what: "tree path", raw: name, isWhole }, filterName);
+    const { path, field, operand } = named;
     const scanner = new Scanner(value);
     const read = scanner.read(wholeExpression);
-    const isCall = mode === "call-get";
     const mayBeArgument = isCall && read !== undefined && isArgumentOrFilter(read.operation);
     if (mayBeArgument) callArguments.push([field.name, value]);
     if (read !== undefined && (!mayBeArgument || scanner.atEnd)) {

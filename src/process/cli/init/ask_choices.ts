@@ -76,14 +76,7 @@ function chooseNames(
 ): TargetNames {
   const { config, flags } = call;
   const asks = asksFor(call);
-  const choose = (flag: string | undefined, question: string, fallback: string, check: Check) => {
-    const accept = (name: string) => {
-      const problem = check(name);
-      if (problem !== null) throw new Error(problem);
-      return name;
-    };
-    return flag === undefined && asks ? ask(question, fallback, accept) : accept(flag ?? fallback);
-  };
+  const choose = nameChooser(asks);
   const chosenSchemas = chooseSchemas(config.flags.get("db-schemas")?.value, schemas, asks);
   const loginRole = choose(
     flags.get("--login-role"),
@@ -103,12 +96,8 @@ function chooseNames(
     asks ? defaultNames.userRole : "none",
     (name) => name === "none" ? null : roleProblem(name),
   );
-  const names = {
-    schemas: chosenSchemas,
-    loginRole,
-    anonRole,
-    userRole: user === "none" ? null : user,
-  };
+  const userRole = user === "none" ? null : user;
+  const names = { schemas: chosenSchemas, loginRole, anonRole, userRole };
   const problem = sameRoleProblem(names);
   if (problem !== null) throw new Error(problem);
   const { schema } = idempotencyTable;
@@ -119,6 +108,18 @@ function chooseNames(
 }
 
 type Check = (name: string) => string | null;
+
+/** Returns a function that takes a name from a flag, from an answer, or the fallback, and checks it. */
+function nameChooser(asks: boolean) {
+  return (flag: string | undefined, question: string, fallback: string, check: Check) => {
+    const accept = (name: string) => {
+      const problem = check(name);
+      if (problem !== null) throw new Error(problem);
+      return name;
+    };
+    return flag === undefined && asks ? ask(question, fallback, accept) : accept(flag ?? fallback);
+  };
+}
 
 /** Returns the schemas of the flag, of the answer, or the likely one, which it prints. */
 function chooseSchemas(
