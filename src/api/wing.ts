@@ -1,5 +1,6 @@
 /** The port of wings: a wing is a capability that the API can do without. `src/process/wings.ts`
  * lists the wings of the program. @module */
+import type { ErrorDefinition } from "../base/errors/definition.ts";
 import type { Config } from "../state/config/options.ts";
 import type { OptionTable } from "../state/config/options/option.ts";
 import type { AppState } from "../state/app_state/app_state.ts";
@@ -12,6 +13,8 @@ export interface Wing extends PathOpener {
   readonly name: string;
   /** Its options, whose values are fields of the configuration. */
   readonly options?: OptionTable;
+  /** Its errors, which the reference lists with the errors of the API. */
+  readonly errors?: Readonly<Record<string, ErrorDefinition<never>>>;
   /** Rejects with an `Error` of one line if a package is missing that the configuration needs. */
   readonly requirePackages?: (config: Config) => Promise<void>;
   /** In the order of `--help`. */

@@ -43,6 +43,7 @@ const config = {
   serverQueryMethod: true,
   dbPlanEnabled: true,
   dbAggregatesEnabled: true,
+  clientErrorVerbosity: "advise",
   operations,
 } as const;
 
@@ -266,7 +267,7 @@ const unreadable = [
 
 async function errorOf(response: Response): Promise<readonly unknown[]> {
   const body = await response.json();
-  return [response.status, body.code, body.details];
+  return [response.status, body.code, body.details, body.hint];
 }
 
 for (const line of refused) {
@@ -274,9 +275,11 @@ for (const line of refused) {
     const [head, parts] = readRequest(line);
     // The first request is planned, the second one cached.
     for (let time = 0; time < 3; time++) {
-      const [status, code, details] = await errorOf(await api(head, parts));
+      const [status, code, details, hint] = await errorOf(await api(head, parts));
       deepStrictEqual([status, code], [403, "SVC190"]);
-      strictEqual(typeof details, parts.as === undefined ? "object" : "string");
+      const isAnonymous = parts.as === undefined;
+      strictEqual(typeof details, isAnonymous ? "object" : "string");
+      if (isAnonymous) strictEqual(hint, null);
     }
   });
 }

@@ -1,11 +1,10 @@
 /** The generated sections of `docs/`, in Markdown. @module */
 import { environmentName } from "../../src/state/config/names.ts";
 import { appSettings, rowsOf } from "../../src/state/config/options.ts";
-import { wingOptions } from "../../src/process/wings.ts";
+import { allErrors, wingOptions } from "../../src/process/wings.ts";
 import type { Option } from "../../src/state/config/options/option.ts";
 import { defaultText } from "./default_text.ts";
 import { svcDialect } from "../../src/base/dialect.ts";
-import { errors } from "../../src/base/errors/catalogue.ts";
 import { statusBySqlstate } from "../../src/base/errors/sqlstate.ts";
 
 /** The properties of each option in the reference; texts in Markdown. */
@@ -71,7 +70,7 @@ ${facts.doc}
 
 /** Returns the table of svc's errors. */
 export function errorSection(): string {
-  const rows = Object.values(errors).toSorted((one, other) => one.code < other.code ? -1 : 1);
+  const rows = Object.values(allErrors).toSorted((one, other) => one.code < other.code ? -1 : 1);
   const cells = rows.map(({ code: number, status, condition }) => [
     code(svcDialect.errorPrefix + number),
     String(status),

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok } from "node:assert/strict";
-import { errors } from "../../src/base/errors/catalogue.ts";
+import { allErrors } from "../../src/process/wings.ts";
 
 /** Errors that share a code and a status on purpose: one mistake, worded by how it was made. */
 const shared: Readonly<Record<string, readonly string[]>> = {
@@ -21,7 +21,11 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   "310 503": ["keysUnavailable", "revocationsUnavailable"],
 };
 
-const entries = Object.entries(errors).map(([name, { code, status }]) => ({ name, code, status }));
+const entries = Object.entries(allErrors).map(([name, { code, status }]) => ({
+  name,
+  code,
+  status,
+}));
 
 Deno.test("errors share a code and a status only as listed", () => {
   const groups = Object.groupBy(entries, ({ code, status }) => `${code} ${status}`);

@@ -71,7 +71,8 @@ export function failureReply(exchange: Exchange, caught: unknown): Reply {
     config,
   };
   const advice = adviceFor(error.fields, advised);
-  const isAdvised = advice !== null && config.clientErrorVerbosity === "advise";
+  const isAdvised = advice !== null && config.clientErrorVerbosity === "advise" &&
+    error.fields.isAdviceHidden !== true;
   const sent = isAdvised ? new ServiceError({ ...error.fields, hint: advice }) : error;
   const { status, statusText, headers, body } = errorResponse(sent, {
     dialect,

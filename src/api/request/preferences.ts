@@ -84,7 +84,7 @@ export function parsePreferences(header: string | null): Preferences {
 
 /**
  * Reads what protects rows also with parameters, quotes, spaces and capitals (RFC 7240, section 2): a token
- * that asks for strictness is refused, not ignored as lenient, and a dry run is none that commits.
+ * that asks for strictness is refused, not ignored as lenient, and a dry run does not commit.
  */
 function otherSpelling(token: string): Partial<Listed> {
   if (/^handling\s*=\s*"?strict\b/i.test(token)) return { handling: "strict" };

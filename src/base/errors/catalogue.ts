@@ -1,6 +1,6 @@
-/** All errors of the service, one row each: code, status and wording. Codes have no dialect prefix.
- * @module */
-import { batchErrors, liveErrors } from "./batch_errors.ts";
+/** The errors of the API, one row each: code, status and wording. Codes have no dialect prefix. A wing has its
+ * errors in its folder. @module */
+import { batchErrors } from "./batch_errors.ts";
 import { connectionErrors } from "./connection_errors.ts";
 import { guardErrors } from "./guard_errors.ts";
 import { queryErrors } from "./query_errors.ts";
@@ -13,7 +13,6 @@ export const errors = {
   ...connectionErrors,
   ...requestErrors,
   ...guardErrors,
-  ...liveErrors,
   ...batchErrors,
   ...writeErrors,
   ...queryErrors,

@@ -26,13 +26,6 @@ export const connectionErrors = {
     details: "No standby is fit for the read",
     concernsStandbys: true,
   })).when('no standby is fit for the read, with `db-replica-fallback = "error"`'),
-  unknownTenant: defineError("316", 404, () => ({ message: "No such tenant" })).when(
-    "the request names no tenant, or one that does not exist",
-  ),
-  tenantUnavailable: defineError("317", 503, (retryAfterSeconds: number) => ({
-    message: "The tenant is not available",
-    headers: [["Retry-After", String(retryAfterSeconds)]],
-  })).when("the tenant cannot be served; the log has the reason"),
   foreignToken: defineError("319", 403, () => ({ message: "The token is for another tenant" }))
     .when("the claim that `tenant-claim` names is not the name of the tenant"),
 } as const;

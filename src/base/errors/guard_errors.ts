@@ -75,6 +75,7 @@ export const guardErrors = {
     message: "The request is not an operation of its role",
     details: isShown ? advice : null,
     advice,
+    ...isShown ? {} : { isAdviceHidden: true },
   })).when("`operations` does not permit the request to the role"),
   foreignSite: defineError("191", 403, (header: "Host" | "Origin") =>
     header === "Host"

@@ -60,6 +60,8 @@ export interface ErrorFields extends ErrorTexts {
   readonly place?: string;
   /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
   readonly advice?: string;
+  /** The advice is for the log alone. Default: false. */
+  readonly isAdviceHidden?: true;
   /** The texts describe a database server: `svc` logs them only, `pgrst` sends them, but those of a node of Citus. */
   readonly describesServer?: true | "node";
   /** The failure concerns standbys alone: the service need not reconnect to the primary. Default: false. */

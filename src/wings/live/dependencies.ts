@@ -1,7 +1,7 @@
 /** The tables that a live query depends on, each by its oid, which records name. @module */
 import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
-import { errors } from "../../base/errors/catalogue.ts";
+import { liveErrors } from "./live_errors.ts";
 import type { ReadPlan } from "../../api/plan/read/read_plan.ts";
 import { reachOf } from "../../api/plan/retry_safe.ts";
 import { isOnWorkers } from "../../state/schema_cache/queries/distributed_relations.ts";
@@ -42,7 +42,10 @@ async function readTables(
   const tables: readonly TableRow[] = JSON.parse(rows.at(-1)![0]![0]!);
   const [, name, , , isWorkers] = tables.find(([, , isMissing]) => isMissing) ?? [];
   if (name !== undefined) {
-    throw errors.changesNotRecorded(name.join("."), isWorkers ? noTriggers : recordSql(...name));
+    throw liveErrors.changesNotRecorded(
+      name.join("."),
+      isWorkers ? noTriggers : recordSql(...name),
+    );
   }
   return new Map(tables.map(([oid, , , scope]) => [oid, scope]));
 }

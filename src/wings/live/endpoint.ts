@@ -1,6 +1,7 @@
 /** The endpoint of live queries, in the protocol of Electric's shape log
  * (https://electric-sql.com/docs/api/http). @module */
 import { errors } from "../../base/errors/catalogue.ts";
+import { liveErrors } from "./live_errors.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import {
   admitClient,
@@ -116,7 +117,7 @@ export class LiveEndpoint {
       admitIdentity(exchange, query.identity);
       await group.renewed();
     }
-    if (!isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
+    if (!isReading) throw liveErrors.noLiveCapacity("Changes cannot be read", 1);
     const known = offset === null ? [group.whole] : group.since(offset);
     if (known === null && form !== "events") {
       // The next request of the client waits until the result is as new as the client's.
@@ -162,7 +163,7 @@ export class LiveEndpoint {
     exchange.request.signal.addEventListener("abort", unchanged, { once: true });
     const subscriber: Subscriber = {
       receive: (batch) => resolve(this.#messages(params, batch)),
-      fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
+      fail: () => reject(liveErrors.noLiveCapacity("The rows cannot be read", 1)),
       check: (time) => time >= endsAt && unchanged(),
       end: (error) => error === null ? unchanged() : reject(error),
     };
@@ -247,7 +248,7 @@ function readLiveParams(
   const own = new Map(params.map(({ name, value }) => [name, value]));
   const others = params.filter(({ name }) => !protocolName.test(name));
   const isFull = ["full", "", null].includes(own.get("log") ?? null);
-  if (!isFull) throw errors.invalidLiveQuery("'log' is not supported");
+  if (!isFull) throw liveErrors.invalidLiveQuery("'log' is not supported");
   const profile = headers["accept-profile"] ?? null;
   const shape = path === prefix + shapePath
     ? readShape(others, profile, snapshot)
@@ -258,7 +259,9 @@ function readLiveParams(
   const lastId = isEvents ? headers["last-event-id"] : undefined;
   const text = lastId ?? own.get("offset") ?? "-1";
   const offset = text === "-1" ? null : readOffset(text) ?? (lastId && unknownOffset);
-  if (offset === undefined) throw errors.invalidLiveQuery("The offset is not that of an answer");
+  if (offset === undefined) {
+    throw liveErrors.invalidLiveQuery("The offset is not that of an answer");
+  }
   const handle = own.get("handle") ?? null;
   const [, xmax] = /^([1-9]\d{0,19})-/.exec(handle ?? "") ?? [];
   return {

@@ -1,7 +1,7 @@
 /** Live queries that share a result: one query under one role and claims. @module */
 import type { LiveConfig } from "./live_options.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
-import { errors } from "../../base/errors/catalogue.ts";
+import { liveErrors } from "./live_errors.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import { type Deferred, deferred } from "../../base/lib/deferred.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
@@ -340,5 +340,5 @@ export class LiveGroup {
 }
 
 function groupEnded(): ServiceError {
-  return errors.noLiveCapacity("The result was dropped", 1);
+  return liveErrors.noLiveCapacity("The result was dropped", 1);
 }

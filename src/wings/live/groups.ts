@@ -1,5 +1,6 @@
 /** The groups of a service: their runs, and the limits of streams and memory. @module */
 import { errors } from "../../base/errors/catalogue.ts";
+import { liveErrors } from "./live_errors.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import {
   type GroupHost,
@@ -65,8 +66,8 @@ export class LiveGroups implements GroupHost {
     const { liveMaxStreams: max } = this.#config;
     const count = this.#clients.get(client) ?? 0;
     const share = Math.max(1, Math.floor(max / clientShare));
-    if (count >= share) throw errors.tooManyStreams(share);
-    if (this.streams >= max) throw errors.noLiveCapacity(`live-max-streams is ${max}`, 1);
+    if (count >= share) throw liveErrors.tooManyStreams(share);
+    if (this.streams >= max) throw liveErrors.noLiveCapacity(`live-max-streams is ${max}`, 1);
     this.#clients.set(client, count + 1);
     this.streams++;
     return () => {
@@ -105,7 +106,7 @@ export class LiveGroups implements GroupHost {
     for (const group of this.#groups.values()) {
       if (isFull() && group !== user && !group.isUsed) group.end(null);
     }
-    return isFull() ? errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1) : null;
+    return isFull() ? liveErrors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1) : null;
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 /** The host of live queries: knows their paths, and makes their reads, which are requests of the API in
  * this process. @module */
 import { isRevoked } from "../../state/auth/revocations.ts";
-import { errors } from "../../base/errors/catalogue.ts";
+import { liveErrors } from "./live_errors.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { dependentTables } from "./dependencies.ts";
@@ -25,7 +25,12 @@ import type { GroupsOptions } from "./group.ts";
 import { type LiveConfig, liveOptions } from "./live_options.ts";
 
 /** Live queries below `live-path`. */
-export const liveWing: Wing = { name: "live", options: liveOptions, openPaths };
+export const liveWing: Wing = {
+  name: "live",
+  options: liveOptions,
+  errors: liveErrors,
+  openPaths,
+};
 
 function openPaths(
   appState: HandlerState,
@@ -44,7 +49,7 @@ function openPaths(
       exchange.route = prefix + exchange.context.routes.of(path);
       try {
         if (exchange.refusal !== null) throw exchange.refusal;
-        if (endpoint === null) throw errors.liveUnavailable();
+        if (endpoint === null) throw liveErrors.liveUnavailable();
         return await endpoint.respond(exchange, prefix);
       } catch (thrown) {
         return failureReply(exchange, thrown);
@@ -141,7 +146,8 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
       failureReply(exchange, thrown);
     }
     reportOutcome(exchange);
-    const error = exchange.failure?.error ?? errors.invalidLiveQuery("It does not read a relation");
+    const error = exchange.failure?.error ??
+      liveErrors.invalidLiveQuery("It does not read a relation");
     void appState.reloadIfStale(error);
     return error;
   };
@@ -171,7 +177,7 @@ async function linesOf({ content }: Reply, max: number): Promise<readonly string
     const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = parts.pop()!;
     for (const part of parts) lines.push(part);
-    if (lines.length > max) throw errors.liveResultTooLarge(max);
+    if (lines.length > max) throw liveErrors.liveResultTooLarge(max);
   }
   return lines;
 }

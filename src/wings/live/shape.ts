@@ -1,6 +1,7 @@
 /** Requests in Electric's form, `GET <live-path>/v1/shape?table=…` (https://electric-sql.com/docs/api/http),
  * and the live queries of the same rows. @module */
 import { errors } from "../../base/errors/catalogue.ts";
+import { liveErrors } from "./live_errors.ts";
 import { pathSegment } from "../../base/http/percent.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
 import { equivalentQuery, type QueryParam } from "../../api/request/url/query_string.ts";
@@ -30,9 +31,9 @@ export function plainShape(
   params: readonly QueryParam[],
   profile: string | null,
 ): Shape {
-  if (!/^\/[^/]+$/.test(path)) throw errors.invalidLiveQuery("The path names no relation");
+  if (!/^\/[^/]+$/.test(path)) throw liveErrors.invalidLiveQuery("The path names no relation");
   const wrong = params.find(({ name }) => unsupported.test(name))?.name;
-  if (wrong !== undefined) throw errors.invalidLiveQuery(`'${wrong}' is not supported`);
+  if (wrong !== undefined) throw liveErrors.invalidLiveQuery(`'${wrong}' is not supported`);
   return { path, query: equivalentQuery(params), profile, schema: "{}" };
 }
 
@@ -50,12 +51,12 @@ export function readShape(
   const wrong = params.find(({ name, value }) =>
     texts.get(name) !== value || !/^(?:table|columns|where|params\[\d+\])$/.test(name)
   );
-  if (wrong !== undefined) throw errors.unsupportedShape(`the parameter '${wrong.name}'`);
+  if (wrong !== undefined) throw liveErrors.unsupportedShape(`the parameter '${wrong.name}'`);
   const values = new Map(Array.from(texts, ([name, value]) => [`$${/\d+/.exec(name)}`, value]));
   const types = new Map<string, string>();
   const reader = (name: string) => new WhereReader(texts.get(name) || "", values, types);
   const [first = "", second, third] = reader("table").names(".");
-  if (third !== undefined) throw errors.unsupportedShape(`the table '${texts.get("table")}'`);
+  if (third !== undefined) throw liveErrors.unsupportedShape(`the table '${texts.get("table")}'`);
   const profile = second === undefined ? acceptProfile : first;
   const table = { schema: profile ?? config.dbSchemas[0]!, name: second ?? first };
   const known = cache.relation(table)?.columns ?? [];

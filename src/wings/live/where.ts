@@ -1,5 +1,5 @@
 /** Conditions of SQL, as Electric's clients send them, as filters of the API. @module */
-import { errors } from "../../base/errors/catalogue.ts";
+import { liveErrors } from "./live_errors.ts";
 import { truncated } from "../../base/errors/quoting.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
 import type { QueryParam } from "../../api/request/url/query_string.ts";
@@ -150,7 +150,7 @@ export class WhereReader {
 
   #fail(at = this.#at): never {
     const rest = this.text.slice(this.#tokens[at]?.index ?? this.text.length);
-    throw errors.unsupportedShape(
+    throw liveErrors.unsupportedShape(
       rest === "" ? "a text that ends here" : `'${truncated(rest, 60)}'`,
     );
   }

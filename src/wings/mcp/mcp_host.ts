@@ -28,6 +28,7 @@ import { answer, failureReply, permittedOperations } from "../../api/handler/pip
 import { bodyOptions } from "../../api/handler/receive_body.ts";
 import { identifiersOf } from "../../api/handler/receive.ts";
 import { lengthError } from "../../api/request/length_limits.ts";
+import { mcpErrors } from "./mcp_errors.ts";
 import { type McpConfig, mcpOptions } from "./mcp_options.ts";
 import { reportOutcome } from "../../api/handler/report.ts";
 
@@ -42,6 +43,7 @@ export function mcpWing(load: LoadMcp = loadMcp): Wing {
   return {
     name: "mcp",
     options: mcpOptions,
+    errors: mcpErrors,
     openPaths: (appState) => {
       const { mcpPath } = appState.snapshot.config as McpConfig;
       return mcpPath === null ? null : new McpHost(appState, mcpPath, load);
@@ -141,7 +143,7 @@ function hostFacts(appState: HandlerState): McpHostFacts {
   return {
     serviceName: dialect.productToken,
     version,
-    errors,
+    errors: mcpErrors,
     isParameterName,
     reportFailure: (error) => appState.observe({ kind: "unexpected-error", error }),
     countCall: (tool, outcome) => calls.increment(tool, outcome),

@@ -3,11 +3,11 @@
  * alone. @module */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { DescribedOperation } from "../../api/described_operation.ts";
-import type { errors } from "../../base/errors/catalogue.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { AgentWrite } from "../../base/observe/observation.ts";
 import type { Reply } from "../../api/response/reply.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import type { mcpErrors } from "./mcp_errors.ts";
 import type { McpConfig } from "./mcp_options.ts";
 
 export interface McpModule {
@@ -36,7 +36,7 @@ export interface McpHostFacts {
   /** Name of the service in its dialect. */
   readonly serviceName: string;
   readonly version: string;
-  readonly errors: typeof errors;
+  readonly errors: typeof mcpErrors;
   /** Returns whether a query string may use the name for something else than a filter. */
   readonly isParameterName: (name: string) => boolean;
   /** Reports a failure within the protocol's library. */

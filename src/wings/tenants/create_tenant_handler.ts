@@ -1,7 +1,7 @@
 /** A handler of many tenants for programs: it makes and closes the handlers of the tenants. @module
  */
 import { svcDialect } from "../../base/dialect.ts";
-import { errors } from "../../base/errors/catalogue.ts";
+import { tenantErrors } from "./tenant_errors.ts";
 import { errorResponseTo, type RequestInfo } from "../../api/handler/handler.ts";
 import type { Handler } from "../../api/handler/lazy_handler.ts";
 import { isTenantName } from "./find_tenant.ts";
@@ -74,14 +74,14 @@ export function tenantHandler<Options>(
   const handle = async (request: Request, info: RequestInfo = {}) => {
     const resolved = await resolve(request);
     if (resolved === null || !isTenantName(resolved.name)) {
-      return errorResponseTo(request, errors.unknownTenant(), svcDialect);
+      return errorResponseTo(request, tenantErrors.unknownTenant(), svcDialect);
     }
     const { name, path } = resolved;
     const tenant = use(resolved);
     const response = await respond(tenant, request, path === undefined ? info : { ...info, path });
     if (response !== null) return response;
     if (tenants.get(name) === tenant) tenants.delete(name);
-    return errorResponseTo(request, errors.tenantUnavailable(1), svcDialect);
+    return errorResponseTo(request, tenantErrors.tenantUnavailable(1), svcDialect);
   };
   const close = async () => void (await Promise.all(Array.from(tenants.keys(), forget)));
   return Object.assign(handle, { forget, close });

@@ -1,6 +1,6 @@
 /** The tenants that are loaded. A tenant is loaded with its first request, and closed when it is
  * idle, when another tenant needs its place, or when its definition changes. @module */
-import { errors } from "../../base/errors/catalogue.ts";
+import { tenantErrors } from "./tenant_errors.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import type { RequestInfo } from "../../api/handler/handler.ts";
 import { withTimeout } from "../../base/lib/time_limits.ts";
@@ -187,10 +187,10 @@ export class TenantRegistry {
   #load(name: string): TenantSlot {
     const { now, versionOf } = this.#options;
     const waitMs = (this.#failures.get(name)?.retryAt ?? 0) - now();
-    if (this.#isClosed) throw errors.tenantUnavailable(1);
-    if (waitMs > 0) throw errors.tenantUnavailable(Math.ceil(waitMs / 1000));
+    if (this.#isClosed) throw tenantErrors.tenantUnavailable(1);
+    if (waitMs > 0) throw tenantErrors.tenantUnavailable(Math.ceil(waitMs / 1000));
     const version = versionOf(name);
-    if (version === null) throw errors.unknownTenant();
+    if (version === null) throw tenantErrors.unknownTenant();
     const loading = Promise.resolve().then(() => this.#open(slot));
     const slot: TenantSlot = {
       name,
@@ -234,7 +234,7 @@ export class TenantRegistry {
     slot.tenant = tenant;
     if (!this.#isCurrent(slot)) {
       this.#close(slot, tenant);
-      throw errors.tenantUnavailable(1);
+      throw tenantErrors.tenantUnavailable(1);
     }
     this.#failures.delete(slot.name);
     observe({ kind: "tenant-loaded", ms: now() - began, tenant: slot.name });
@@ -245,7 +245,7 @@ export class TenantRegistry {
   async #openNow(slot: TenantSlot): Promise<LoadedTenant> {
     const { open, schedule } = this.#options;
     const { name, aborter } = slot;
-    if (!this.#isCurrent(slot)) throw errors.tenantUnavailable(1);
+    if (!this.#isCurrent(slot)) throw tenantErrors.tenantUnavailable(1);
     const onFailed = (reason: string) => {
       if (!this.#isCurrent(slot)) return;
       this.#fail(name, reason);
@@ -254,7 +254,7 @@ export class TenantRegistry {
     const cancel = schedule(() => aborter.abort(), maxLoadMs);
     try {
       const tenant = await open(name, { onFailed, signal: aborter.signal });
-      if (tenant === null) throw errors.unknownTenant();
+      if (tenant === null) throw tenantErrors.unknownTenant();
       return tenant;
     } finally {
       cancel();
@@ -282,9 +282,9 @@ export class TenantRegistry {
     try {
       await withTimeout(maxWaitMs, slot.loading, this.#options.schedule);
     } catch (error) {
-      throw isUnknownTenant(error) ? error : errors.tenantUnavailable(1);
+      throw isUnknownTenant(error) ? error : tenantErrors.tenantUnavailable(1);
     }
-    if (slot.tenant === null) throw errors.tenantUnavailable(1);
+    if (slot.tenant === null) throw tenantErrors.tenantUnavailable(1);
     return slot.tenant;
   }
 
@@ -323,7 +323,7 @@ export class TenantRegistry {
 /** Returns whether a request failed because its tenant does not exist. */
 export function isUnknownTenant(error: unknown): boolean {
   return error instanceof ServiceError && error.fields.own &&
-    error.fields.code === errors.unknownTenant.code;
+    error.fields.code === tenantErrors.unknownTenant.code;
 }
 
 function reasonOf(error: unknown): string {

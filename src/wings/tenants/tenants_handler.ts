@@ -3,7 +3,7 @@
 import type { Config } from "../../state/config/options.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
-import { errors } from "../../base/errors/catalogue.ts";
+import { tenantErrors } from "./tenant_errors.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { errorResponseTo, type RequestInfo } from "../../api/handler/handler.ts";
 import { healthCheck } from "../../api/handler/early_answers.ts";
@@ -44,7 +44,7 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
     if (reply !== null) return responseWith(reply.headers, null, { status: reply.status });
     const { client = null } = info;
     const tenant = find({ url, headers, path, peer: client });
-    if (tenant === null) throw errors.unknownTenant();
+    if (tenant === null) throw tenantErrors.unknownTenant();
     const began = performance.now();
     const { name, prefix } = tenant;
     inFlight.enter(config().serverMaxRequests);

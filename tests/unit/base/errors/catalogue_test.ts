@@ -1,6 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { errors } from "../../../../src/base/errors/catalogue.ts";
 import { ServiceError } from "../../../../src/base/errors/service_error.ts";
+import { allErrors } from "../../../../src/process/wings.ts";
+import { liveErrors } from "../../../../src/wings/live/live_errors.ts";
+import { mcpErrors } from "../../../../src/wings/mcp/mcp_errors.ts";
 
 /** An error that no suite of requests asserts in full, and what it says; null where not given. */
 type Row = readonly [
@@ -27,7 +30,7 @@ const rows: readonly Row[] = [
     { details: "unexpected x expecting y", inWords: "a y is missing" },
   ],
   [errors.bodyTooSlow(), "133", 408, "Request body was not received in time"],
-  [errors.foreignOrigin(), "192", 403, "Origin not allowed", {
+  [mcpErrors.foreignOrigin(), "192", 403, "Origin not allowed", {
     hint: "mcp-allowed-origins lists the origins of pages that may use this endpoint",
   }],
   [
@@ -85,28 +88,34 @@ const rows: readonly Row[] = [
   [errors.moreRows(1), "179", 400, "The result has more than 1 row", {
     hint: "Request fewer rows with 'limit', or pages of them",
   }],
-  [errors.invalidLiveQuery("a log"), "180", 400, "Invalid live query", {
+  [liveErrors.invalidLiveQuery("a log"), "180", 400, "Invalid live query", {
     details: "a log",
     hint: "Use select and the filters of GET",
   }],
-  [errors.changesNotRecorded("api.log", "s"), "181", 406, "Changes of 'api.log' are not recorded", {
-    hint: "s",
-  }],
-  [errors.liveResultTooLarge(2), "182", 413, "The result has more than 2 rows", {
+  [
+    liveErrors.changesNotRecorded("api.log", "s"),
+    "181",
+    406,
+    "Changes of 'api.log' are not recorded",
+    {
+      hint: "s",
+    },
+  ],
+  [liveErrors.liveResultTooLarge(2), "182", 413, "The result has more than 2 rows", {
     hint: "Add a filter, or a limit",
   }],
-  [errors.noLiveCapacity("live-max-streams is 2", 5), "183", 503, "No live capacity", {
+  [liveErrors.noLiveCapacity("live-max-streams is 2", 5), "183", 503, "No live capacity", {
     details: "live-max-streams is 2",
     headers: [["Retry-After", "5"]],
   }],
-  [errors.tooManyStreams(2), "184", 429, "Too many streams", {
+  [liveErrors.tooManyStreams(2), "184", 429, "Too many streams", {
     details: "At most 2 of one client",
     headers: [["Retry-After", "5"]],
   }],
-  [errors.liveUnavailable(), "185", 501, "Live queries are not available here"],
-  [errors.unsupportedShape("'x'"), "186", 400, "The shape has no equivalent live query", {
+  [liveErrors.liveUnavailable(), "185", 501, "Live queries are not available here"],
+  [liveErrors.unsupportedShape("'x'"), "186", 400, "The shape has no equivalent live query", {
     details: "No support for 'x'",
-    hint: errors.unsupportedShape("").fields.hint!,
+    hint: liveErrors.unsupportedShape("").fields.hint!,
   }],
   [errors.invalidToken('a "b" \\c', "d"), "301", 401, 'a "b" \\c', {
     details: "d",
@@ -164,7 +173,7 @@ const codes = [
 
 Deno.test("errors have every code of the interface", () => {
   const statuses = new Map<string, Set<number>>();
-  for (const { code, status } of Object.values(errors)) {
+  for (const { code, status } of Object.values(allErrors)) {
     statuses.set(code, (statuses.get(code) ?? new Set()).add(status));
   }
   const found = [...statuses].map(([code, set]) => `${code}:${[...set].sort().join("/")}`).sort();
