@@ -25,7 +25,7 @@ export const keptKeys: Sql = ownName("keys");
 /** The rows that settings keep for each level: all of them, or those that an attempt has inserted. */
 export type KeptRows = "level" | "inserted" | "repeated";
 
-function settingOf(level: number, rows: KeptRows = "level"): Sql {
+function settingOf(level: number, rows: KeptRows): Sql {
   return literal(`svc.${rows}_${level}`);
 }
 

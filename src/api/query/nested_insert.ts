@@ -218,7 +218,7 @@ class LevelWriter {
 
   #insertRows(
     level: InsertLevel,
-    { from = sentRows, order = sql`n` }: { readonly from?: Sql; readonly order?: Sql } = {},
+    { from = sentRows, order = sql`n` }: { readonly from?: Sql; readonly order?: Sql },
   ): Sql {
     const { relation, columns, filled, around, conflict } = level;
     const names = [...filled, ...columns].map(({ name }) => ident(name));

@@ -1,5 +1,4 @@
 /** Decodes the chunks of a body without blocking the event loop. @module */
-import { turn } from "../../../base/lib/timers.ts";
 import type { BodyDecoder } from "./body_decoder.ts";
 
 /** Bytes that a decoder receives at a time. Decoding them takes some milliseconds at most. */
@@ -12,7 +11,7 @@ const maxBytesPerTurn = 256 * 1024;
 export async function* decodePieces(
   pieces: AsyncIterable<Uint8Array>,
   decoder: BodyDecoder,
-  pause: () => Promise<void> = turn,
+  pause: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   const isCostly = decoder.work !== "none";
   let done = 0;
