@@ -204,7 +204,7 @@ const documents: readonly (readonly [label: string, document: unknown, details: 
 const members = (count: number, name: (n: number) => string, value: string) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [name(n), value]));
 const noUrl = "url: expected '/' and a relation, or '/rpc/' and a function";
-const noHeader = "headers/X-A: expected a string without control characters";
+const noHeader = "headers/Prefer: expected a string without control characters";
 const withHeaders = (headers: Operation) => get("/a", { headers });
 
 /** Operations that no batch has, and the details of the error behind `/requests/0/`. */
@@ -227,7 +227,10 @@ const operations: readonly (readonly [label: string, operation: Operation, detai
   ...["/", "/?a=1", "a", "//a", "/a#b", "http://localhost/a", ""].map((url) =>
     [`the URL '${url}'`, get(url), noUrl] as const
   ),
-  ...["Authorization", "cookie", "Host", "Idempotency-Key", "Content-Encoding", "origin"].map(
+  ...[
+    ...["Authorization", "cookie", "Host", "Idempotency-Key", "Content-Encoding", "origin"],
+    ...["apikey", "X-Forwarded-For", "Forwarded", "X-Real-IP", "X-User", "If-Range", "__proto__"],
+  ].map(
     (name) => {
       const details = `headers/${name}: expected in the header of the batch only`;
       return [`the header ${name}`, withHeaders({ [name]: "x" }), details] as const;
@@ -244,8 +247,8 @@ const operations: readonly (readonly [label: string, operation: Operation, detai
       return [`its ${preferences}`, withHeaders({ Prefer: preferences }), details] as const;
     },
   ),
-  ["a header with a line feed", withHeaders({ "X-A": "a\nb" }), noHeader],
-  ["a header that is no string", withHeaders({ "X-A": { b: 1 } }), noHeader],
+  ["a header with a line feed", withHeaders({ Prefer: "a\nb" }), noHeader],
+  ["a header that is no string", withHeaders({ Prefer: { b: 1 } }), noHeader],
   [
     "an execution plan",
     withHeaders({ Accept: "application/vnd.pgrst.plan+json" }),
@@ -265,11 +268,6 @@ const operations: readonly (readonly [label: string, operation: Operation, detai
     "too many references",
     get("/a", { refs: members(31, (n) => `/${n}`, "a#/b") }),
     "refs: expected at most 30 members",
-  ],
-  [
-    "too many headers",
-    withHeaders(members(101, (n) => `x-${n}`, "")),
-    "headers: expected at most 100 members",
   ],
   [
     "a URL that no request has",
@@ -410,14 +408,14 @@ suite.test("an operation has its own profile, and headers of the batch under its
     post("/notes?select=id", { id: 8 }, {
       headers: { "Content-Profile": "other", ...representation },
     }),
-    get("/rpc/read_settings?names=request.headers", { headers: { "X-Own": "é", "X-Both": "own" } }),
-  ], { headers: { "X-Batch": "b", "X-Both": "batch", Accept: "application/json" } });
+    get("/rpc/read_settings?names=request.headers", { headers: { "Range-Unit": "é" } }),
+  ], { headers: { "X-Batch": "b", "Range-Unit": "batch", Accept: "application/json" } });
   deepStrictEqual(other!.body, [{ body: "other" }]);
   deepStrictEqual(own!.body, [{ id: 8 }]);
   const sent = JSON.parse((headers!.body as Record<string, string>)["request.headers"]!);
   deepStrictEqual(
-    [sent["x-own"], sent["x-both"], sent["x-batch"], sent["accept"], sent["content-type"]],
-    ["é", "own", "b", undefined, undefined],
+    [sent["range-unit"], sent["x-batch"], sent["accept"], sent["content-type"]],
+    ["é", "b", undefined, undefined],
   );
 });
 
@@ -692,6 +690,6 @@ const bounded = serviceSuite(
 bounded.test("lengths of an operation have the limits of requests", async (api) => {
   const read = get(`/notes?body=eq.${"a".repeat(60)}`);
   strictEqual(await refusal(api, [read]), "414 SVC131 0");
-  const header = get("/notes", { headers: { "X-Long": "a".repeat(500) } });
+  const header = get("/notes", { headers: { Prefer: "a".repeat(500) } });
   strictEqual(await refusal(api, [header]), "431 SVC132 0");
 });

@@ -178,18 +178,9 @@ function isOperationUrl(url: string): boolean {
   return /^\/[^?#/][^#]*$/.test(url) && url.isWellFormed();
 }
 
-/** Headers that belong to the batch: its token, its key, its frame. */
-const headersOfBatch: ReadonlySet<string> = new Set([
-  "authorization",
-  "connection",
-  "content-encoding",
-  "content-length",
-  "cookie",
-  "host",
-  "idempotency-key",
-  "origin",
-  "transfer-encoding",
-]);
+/** Headers that an operation may have. A proxy vouches for others of the batch, as `X-Forwarded-For`. */
+const headersOfOperation =
+  /^(?:accept|(?:accept|content)-profile|content-type|if-(?:none-)?match|prefer|range(?:-unit)?)$/;
 
 /** Preferences that concern the transaction, which all operations share. */
 const preferencesOfTransaction = /(?:^|,)\s*(?:tx|timezone)\s*=/i;
@@ -206,10 +197,12 @@ function readHeaders(
   for (const [name, text] of entriesOf(object, path, maxHeaders)) {
     const at = [...path, name];
     const lower = name.toLowerCase();
-    if (!isHeaderName(name) || lower === "__proto__" || headers.has(lower)) {
+    if (!isHeaderName(name) || headers.has(lower)) {
       throw malformed(at, "expected the name of a header, once");
     }
-    if (headersOfBatch.has(lower)) throw malformed(at, "expected in the header of the batch only");
+    if (!headersOfOperation.test(lower)) {
+      throw malformed(at, "expected in the header of the batch only");
+    }
     if (typeof text !== "string" || headerValue(text) === null || !text.isWellFormed()) {
       throw malformed(at, "expected a string without control characters");
     }
