@@ -162,8 +162,19 @@ const points:
       await page.getByText("id=eq.9000").waitFor();
       const targets = await page.locator("summary code").allInnerTexts();
       deepStrictEqual(targets, [9000, 1500, 5].map((ms) => `GET /film?id=eq.${ms}`));
+      // Times of another day have their date.
+      const row = page.locator("tr", { hasText: "id=eq.9000" });
+      match(await row.locator("th").innerText(), /1970/);
       deepStrictEqual(await violations(), []);
       await page.unroute(path);
+    }],
+    ["a copied text is announced", async ({ open, page, violations }) => {
+      await open("#/start");
+      await page.evaluate("void (navigator.clipboard.writeText = () => Promise.resolve())");
+      await page.getByRole("button", { name: "Copy URL" }).click();
+      await page.getByRole("status").filter({ hasText: /^Copied$/ }).waitFor({ state: "attached" });
+      deepStrictEqual(await violations(), []);
+      await page.getByRole("button", { name: "Copy URL" }).waitFor();
     }],
     ["a table is viewed as another role", async ({ open, page }) => {
       await open("#/table/api/film?limit=20");

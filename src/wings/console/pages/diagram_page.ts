@@ -7,7 +7,7 @@ import { Combobox } from "./combobox.ts";
 import { type DiagramLayout, layoutDiagram, neighbourhood } from "./diagram_layout.ts";
 import { relationshipsOf, relationsOf } from "./model.ts";
 import { navigate, route } from "./route.ts";
-import { Empty, html, type View } from "./view.ts";
+import { emptyPage, html, type View } from "./view.ts";
 
 /** Most tables that the page shows at once without a click. */
 const maxWhole = 40;
@@ -28,14 +28,7 @@ export function DiagramPage(): View {
   const shown = around === null
     ? relations
     : relations.filter(({ name }) => neighbourhood(around, relationships).has(name));
-  if (all.length === 0) {
-    return html`
-      <div class="page">
-        <h1>Diagram</h1>
-        <${Empty} title="No tables" />
-      </div>
-    `;
-  }
+  if (all.length === 0) return emptyPage("Diagram", "No tables");
   const hits = relations.filter(({ name }) => name.includes(text.toLowerCase())).slice(0, 12);
   const find = (index: number) => {
     const { name } = hits[index]!;

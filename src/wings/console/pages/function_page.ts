@@ -15,7 +15,7 @@ import { Grid } from "./grid.ts";
 import { functionsOf, guarded, profileHeader, schema } from "./model.ts";
 import { navigate, route } from "./route.ts";
 import { ValueInput } from "./value_input.ts";
-import { bytesText, durationText, Empty, html, Select, type View } from "./view.ts";
+import { bytesText, durationText, emptyPage, html, Select, type View } from "./view.ts";
 import { errorMessage } from "../../../base/errors/error_message.ts";
 
 /** The page. The arguments are in the route. */
@@ -25,12 +25,7 @@ export function FunctionPage(): View {
   const [index, setIndex] = useState(0);
   const chosen = overloads[index];
   if (chosen === undefined) {
-    return html`
-      <div class="page">
-        <h1>${current.name}</h1>
-        <${Empty} title="The schema has no function of this name" />
-      </div>
-    `;
+    return emptyPage(current.name, "The schema has no function of this name");
   }
   return html`
     <div class="table-page">

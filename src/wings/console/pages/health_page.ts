@@ -14,6 +14,7 @@ import {
   Empty,
   grouped,
   html,
+  timeText,
   type View,
 } from "./view.ts";
 import { errorMessage } from "../../../base/errors/error_message.ts";
@@ -52,7 +53,7 @@ function Facts({ state }: { readonly state: ConsoleState }): View {
     ["Running for", durationText(uptime * 1000)],
     ["Memory", rss === null ? "unknown" : bytesText(rss)],
     ...(schemaCache === null ? [["Schema cache", "not loaded", "bad"] as const] : [
-      ["Schema cache loaded", new Date(schemaCache.loadedAt).toLocaleTimeString()] as const,
+      ["Schema cache loaded", timeText(schemaCache.loadedAt)] as const,
       ["Tables and views", grouped(schemaCache.counts.relations)] as const,
       ["Functions", grouped(schemaCache.counts.functions)] as const,
     ]),

@@ -16,6 +16,7 @@ import {
   html,
   Icon,
   Select,
+  timeText,
   type View,
   withText,
 } from "./view.ts";
@@ -121,7 +122,7 @@ function requestRow(request: ListedRequest): readonly View[] {
   const { id, time, status, method, target, role, ms, bytes, code } = request;
   const level = status >= 500 ? "bad" : status >= 400 ? "warn" : "";
   return [
-    new Date(time).toLocaleTimeString(),
+    timeText(time),
     html`<strong class=${level}>${status}</strong>${
       code !== null && html`<small> ${code}</small>`
     }`,

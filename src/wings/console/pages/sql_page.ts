@@ -13,7 +13,16 @@ import { needsAdminToken, serviceState } from "./model.ts";
 import { type ExplainedPlan, planRoot } from "./plan_tree.ts";
 import { PlanTree } from "./plan_view.ts";
 import { token } from "./session.ts";
-import { durationText, Empty, grouped, html, saveFile, type View, withText } from "./view.ts";
+import {
+  durationText,
+  Empty,
+  emptyPage,
+  grouped,
+  html,
+  saveFile,
+  type View,
+  withText,
+} from "./view.ts";
 import { errorMessage } from "../../../base/errors/error_message.ts";
 
 const storageKey = "svc-sql";
@@ -35,15 +44,12 @@ export function SqlPage(): View {
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   if (serviceState.value?.features.signIn !== true) {
-    return html`
-      <div class="page">
-        <h1>SQL</h1>
-        <${Empty} title="SQL is off">
-          <p>Set <code>admin-sign-in</code>${" "}and
-        <code>jwt-secret</code>, on a machine whose users may take every role.</p>
-          <//>
-          </div>
-    `;
+    return emptyPage(
+      "SQL",
+      "SQL is off",
+      html`<p>Set <code>admin-sign-in</code>${" "}and
+        <code>jwt-secret</code>, on a machine whose users may take every role.</p>`,
+    );
   }
   const run = async (kind: Shown["kind"]) => {
     sessionStorage.setItem(storageKey, sql.value);
@@ -59,36 +65,13 @@ export function SqlPage(): View {
     }
     setBusy(false);
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void run("rows");
-  };
   return html`
     <div class="table-page">
       <header class="row between"><div><h1>SQL</h1>
         <p class="muted">A query that reads, with the role and the claims of the token</p></div>
         <${ViewAs} /></header>
-      <form class="stack bar" onSubmit=${(event: Event) => {
-        event.preventDefault();
-        void run("rows");
-      }}>
-        <textarea class="mono" rows="6" aria-label="SQL" spellcheck="false" autofocus
-          value=${sql.value} onKeyDown=${onKeyDown} onInput=${withText((text) =>
-            sql.value = text
-          )}></textarea>
-        <div class="row">
-          <button type="submit" class="button is-primary" disabled=${isBusy}>Run</button>
-          <kbd class="hide-narrow">Ctrl Enter</kbd>
-          <button type="button" disabled=${isBusy} onClick=${() =>
-            void run("plan")}>Explain</button>
-          <span class="spacer"></span>
-          ${shown?.kind === "rows" && html`<p role="status" class="muted">${countText(shown)}</p>`}
-        </div>
-      </form>
-      ${error !== null && html`
-        <div class="alert" role="alert">
-          <p class="lines">${error}</p>
-        </div>
-      `}
+      <${SqlForm} ...${{ shown, isBusy, run }} />
+      ${error !== null && html`<p class="alert lines" role="alert">${error}</p>`}
       ${shown?.kind === "rows" && html`<${Rows} ...${shown} />`}
       ${shown?.kind === "plan" && html`
         <div class="scroll bar">
@@ -96,6 +79,37 @@ export function SqlPage(): View {
         </div>
       `}
     </div>
+  `;
+}
+
+interface SqlFormProps {
+  readonly shown: Shown | null;
+  readonly isBusy: boolean;
+  readonly run: (kind: Shown["kind"]) => Promise<void>;
+}
+
+function SqlForm({ shown, isBusy, run }: SqlFormProps): View {
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    void run("rows");
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void run("rows");
+  };
+  return html`
+    <form class="stack bar" onSubmit=${onSubmit}>
+      <textarea class="mono" rows="6" aria-label="SQL" spellcheck="false" autofocus
+        value=${sql.value} onKeyDown=${onKeyDown} onInput=${withText((text) =>
+          sql.value = text
+        )}></textarea>
+      <div class="row">
+        <button type="submit" class="button is-primary" disabled=${isBusy}>Run</button>
+        <kbd class="hide-narrow">Ctrl Enter</kbd>
+        <button type="button" disabled=${isBusy} onClick=${() => void run("plan")}>Explain</button>
+        <span class="spacer"></span>
+        ${shown?.kind === "rows" && html`<p role="status" class="muted">${countText(shown)}</p>`}
+      </div>
+    </form>
   `;
 }
 

@@ -28,7 +28,7 @@ import { ViewAs } from "./identity.ts";
 import { useLabels } from "./labels.ts";
 import type { RowFormTarget } from "./row_form.ts";
 import { Toolbar } from "./toolbar.ts";
-import { Empty, html, lazy, saveFile, type View } from "./view.ts";
+import { Empty, emptyPage, html, lazy, saveFile, type View } from "./view.ts";
 
 /** Parts that are loaded when they are first shown. */
 const RowForm = lazy(async () => (await import("./row_form.ts")).RowForm as never);
@@ -40,14 +40,7 @@ const PlanView = lazy(async () => (await import("./plan_view.ts")).PlanView as n
 export function TablePage(): View {
   const { schema, name } = route.value;
   const relation = relationOf(schema, name);
-  if (relation === null) {
-    return html`
-      <div class="page">
-        <h1>${name}</h1>
-        <${Empty} title=${`The schema ${schema} has no table of this name`} />
-      </div>
-    `;
-  }
+  if (relation === null) return emptyPage(name, `The schema ${schema} has no table of this name`);
   return html`<${RelationPage} ...${{ relation }} route=${route.value} />`;
 }
 
@@ -57,24 +50,12 @@ interface RelationPageProps {
 }
 
 function RelationPage({ relation, route }: RelationPageProps): View {
-  const query = useMemo(() => inKeyOrder(parseQuery(route.query), relation.primaryKey), [
-    route.query,
-  ]);
-  const starts = useRef(new Map<string, number>());
+  const { query, start, setQuery } = useQuery(relation, route);
   const [countKind, setCountKind] = useState<"planned" | "exact">("planned");
   const [refresh, setRefresh] = useState(0);
   const call = rowsCall(relation, query, countKind);
   const rows = useRows(call, [refresh]);
   const { loaded, error, isBusy } = rows;
-  const setQuery = (next: TableQuery, start: number | null = null) => {
-    const text = formatQuery(next);
-    if (start !== null) starts.current.set(text, start);
-    navigate({ ...route, query: text });
-  };
-  useEffect(() => {
-    const isSame = formatQuery(parseQuery(route.query)) === formatQuery(query);
-    if (!isSame) navigate({ ...route, query: formatQuery(query) }, { replace: true });
-  }, [query]);
   const address = memorable(route, formatQuery(query));
   useEffect(() => {
     if (loaded !== null && address !== null) remember(address);
@@ -102,8 +83,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
             onOpen=${open} onForm=${edit} />
           ${route.view === "rows" && (error === null || query.offset > 0) && html`
             <${Pager} ...${{ query, loaded }} onQuery=${setQuery}
-              start=${startOf(query, starts.current)} onCount=${() =>
-                setCountKind("exact")} onSave=${save} />
+              start=${start} onCount=${() => setCountKind("exact")} onSave=${save} />
           `}
           ${!isKeyed &&
             html`<p class="hint">Rows cannot be changed here, since the table has no primary key.</p>`}
@@ -116,6 +96,24 @@ function RelationPage({ relation, route }: RelationPageProps): View {
     </div>
     ${dialog}
   `;
+}
+
+/** The query of a route, the number of rows before its page, and a function that goes to a query. */
+function useQuery(relation: ConsoleRelation, route: PageRoute) {
+  const query = useMemo(() => inKeyOrder(parseQuery(route.query), relation.primaryKey), [
+    route.query,
+  ]);
+  const starts = useRef(new Map<string, number>());
+  const setQuery = (next: TableQuery, start: number | null = null) => {
+    const text = formatQuery(next);
+    if (start !== null) starts.current.set(text, start);
+    navigate({ ...route, query: text });
+  };
+  useEffect(() => {
+    const isSame = formatQuery(parseQuery(route.query)) === formatQuery(query);
+    if (!isSame) navigate({ ...route, query: formatQuery(query) }, { replace: true });
+  }, [query]);
+  return { query, start: startOf(query, starts.current), setQuery };
 }
 
 /** The dialog of a row, and functions that open it as a form or a panel. */

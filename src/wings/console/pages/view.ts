@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import htm from "htm";
 import { type ComponentChildren, type FunctionComponent, h } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 export type View = ComponentChildren;
 
@@ -168,23 +168,39 @@ export function Empty(
   return html`<div class="empty muted"><h2>${title}</h2>${children}</div>`;
 }
 
+/** A page that has nothing to show. */
+export function emptyPage(name: string, title: string, children: View = null): View {
+  return html`
+    <div class="page">
+      <h1>${name}</h1>
+      <${Empty} ...${{ title, children }} />
+    </div>
+  `;
+}
+
 /** A button that copies a text. */
 export function CopyButton(
   { text, label = "Copy" }: { readonly text: () => string; readonly label?: string },
 ): View {
-  const button = useRef<HTMLButtonElement>(null);
+  const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text());
-    const element = button.current;
-    if (element === null) return;
-    element.classList.add("good");
-    setTimeout(() => element.classList.remove("good"), 1200);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2000);
   };
   return html`
-    <button ref=${button} type="button" onClick=${copy}>
-      <${Icon} name="copy" /><span>${label}</span>
+    <button type="button" class=${isCopied ? "good" : ""} onClick=${copy}>
+      <${Icon} name="copy" /><span>${isCopied ? "Copied" : label}</span>
     </button>
+    <span class="sr-only" role="status">${isCopied && "Copied"}</span>
   `;
+}
+
+/** Returns the time of day of a time in milliseconds, with the date unless it is today. */
+export function timeText(ms: number): string {
+  const time = new Date(ms);
+  const isToday = time.toDateString() === new Date().toDateString();
+  return isToday ? time.toLocaleTimeString() : time.toLocaleString();
 }
 
 /** Returns a component that is loaded when it is first shown. */
