@@ -168,7 +168,7 @@ adviceSuite("tokens", {}, [
   ["GET /reel", bearer(await noKey), "SVC301", "The signature does not fit jwt-secret"],
   ["GET /reel", bearer(`"${await noKey}"`), "SVC301", "Send the token without quotes"],
   ["GET /reel", bearer(`${rsa}.e30.e30`), "SVC301", "No key for that alg"],
-  ["GET /reel", bearer("x"), "SVC301", null],
+  ["GET /reel", bearer("x"), "SVC301", "Send a JWT, or list the SHA-256 of the key in api-keys"],
 ]);
 
 adviceSuite("keys", { jwtSecret: keys.replaceAll("=", "") }, [

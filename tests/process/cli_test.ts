@@ -110,6 +110,17 @@ Deno.test("the process names the next step after a call without a configuration"
   }
 });
 
+Deno.test("the process says why it did not read svc.conf", async () => {
+  const { code, stderr } = await svc(["test", "--generate", "--db-uri=postgres://x@127.0.0.1/x"], {
+    files: { "svc.conf": 'db-schemas = "api"' },
+  });
+  strictEqual(code, 2);
+  match(
+    stderr,
+    /^svc: svc\.conf was not read, since arguments or the environment name a database: name it, too$/m,
+  );
+});
+
 Deno.test("the process names a configuration file that does not exist", async () => {
   const { code, stderr } = await svc(["nofile.conf"]);
   deepStrictEqual([code, stderr], [1, "svc: nofile.conf: no such file\n"]);

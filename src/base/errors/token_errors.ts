@@ -13,6 +13,9 @@ function invalidToken(message: string, details: string | null = null, advice?: s
   };
 }
 
+/** What to do about a key that is neither a JWT nor listed. */
+export const keyHint = "Send a JWT, or list the SHA-256 of the key in api-keys";
+
 export const tokenErrors = {
   noSecret: defineError("300", 500, () => ({
     message: "Server lacks JWT secret",
@@ -21,7 +24,7 @@ export const tokenErrors = {
   invalidToken: defineError("301", 401, invalidToken).when("the token is not valid"),
   unknownApiKey: defineError("301", 401, () => ({
     message: "Unknown API key",
-    advice: "The key is not in api-keys, or it is a JWT without three parts",
+    advice: keyHint,
     headers: bearerChallenge,
   })).when("`api-keys` does not list the key; a JWT would have three parts"),
   invalidClaims: defineError("301", 401, (message: string) => ({

@@ -17,6 +17,7 @@ export interface StatementResult {
 }
 
 export interface StatementFailure {
+  readonly sqlstate: string;
   readonly message: string;
   readonly detail: string | null;
   readonly hint: string | null;
@@ -171,6 +172,7 @@ class RunningText {
 function failureOf(fields: ReadonlyMap<string, string>): StatementFailure {
   const position = fields.get("P");
   return {
+    sqlstate: fields.get("C") ?? "",
     message: fields.get("M") ?? "",
     detail: fields.get("D") ?? null,
     hint: fields.get("H") ?? null,

@@ -33,7 +33,7 @@ import { errorMessage } from "../../base/errors/error_message.ts";
 import { isFile } from "../../base/lib/files.ts";
 import { withTransport } from "./with_transport.ts";
 import { printTypes } from "./types.ts";
-import { withUsualFile } from "./usual_file.ts";
+import { usualFile, withUsualFile } from "./usual_file.ts";
 import { wingOptions, wings } from "../wings.ts";
 import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
@@ -62,8 +62,10 @@ function failureCode(call: ParsedCall): number {
 
 /** The next step after a call without a configuration file. */
 const nextStep = () =>
-  `no configuration file was read: name one or a database, such as ${programCall()} ` +
-  `postgres://user@localhost:5432/shop; ${programCall()} demo serves an example`;
+  isFile(usualFile)
+    ? `${usualFile} was not read, since arguments or the environment name a database: name it, too`
+    : `no configuration file was read: name one or a database, such as ${programCall()} ` +
+      `postgres://user@localhost:5432/shop; ${programCall()} demo serves an example`;
 
 async function run(call: ParsedCall): Promise<number | void> {
   switch (call.kind) {

@@ -2,6 +2,7 @@
  * @module */
 import { base64url, errors as joseErrors, flattenedVerify } from "jose";
 import { errors } from "../../base/errors/catalogue.ts";
+import { keyHint } from "../../base/errors/token_errors.ts";
 import { parseJsonObject } from "../../base/lib/json_object.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import { algorithms } from "./keys.ts";
@@ -98,7 +99,7 @@ function splitToken(token: string): TokenParts {
   if (
     parts.length !== 3 || header === undefined || payload === undefined || signature === undefined
   ) {
-    throw errors.invalidToken(`Expected 3 parts in JWT; got ${parts.length}`);
+    throw errors.invalidToken(`Expected 3 parts in JWT; got ${parts.length}`, null, keyHint);
   }
   if (!parts.every(isBase64Url)) throw undecodable();
   return { header, payload, signature };

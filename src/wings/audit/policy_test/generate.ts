@@ -10,6 +10,7 @@ import { type CaseState, runFile, type RunSetup, withCaseState } from "./case_ha
 import { FixtureError } from "./fixtures.ts";
 
 const head = "# Read each line: an answer may be a hole.\nset constraints all immediate;";
+const loginRemedy = "generate and run this file as the login that owns the table";
 
 /**
  * Returns a file with answers. Cases on rows that PostgreSQL refuses to insert are comments. Rejects if
@@ -30,7 +31,9 @@ export async function generateTests(setup: RunSetup): Promise<string> {
       // The statement before the first INSERT is complete, too.
       const refused = [...inserts].filter((each) => !each.startsWith("--"))[results.length - 1];
       if (refused === undefined) throw error;
-      const insert = `-- ${printable(`${failure?.message}: ${refused}`)}`;
+      const { message = "" } = failure ?? {};
+      const remedy = failure?.sqlstate === "42501" ? `; ${loginRemedy}` : "";
+      const insert = `-- ${printable(`${message}${remedy}: ${refused}`)}`;
       drafts = drafts.map((each) => {
         const cases = each.cases.map((line) => `# ${line}`);
         return each.insert === refused ? { ...each, insert, cases } : each;
@@ -86,7 +89,7 @@ function draftOf(relation: Relation, role: string, claims: ReadonlyMap<Column, s
   const { schema, name, primaryKey, columns } = relation;
   const keys = columns.filter((each) => primaryKey.includes(each.name));
   const needed = columns.filter((each) =>
-    claims.has(each) || !each.nullable && each.default === null
+    !each.generated && (claims.has(each) || !each.nullable && each.default === null)
   );
   const filled = [...new Set([...keys, ...needed])];
   const text = columns.filter((each) => !claims.has(each) && !keys.includes(each))

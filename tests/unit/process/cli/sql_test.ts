@@ -36,7 +36,13 @@ for (const [each, table, csv] of texts) {
   });
 }
 
-const failure: StatementFailure = { message: "no\nway", detail: null, hint: null, position: null };
+const failure: StatementFailure = {
+  sqlstate: "42601",
+  message: "no\nway",
+  detail: null,
+  hint: null,
+  position: null,
+};
 const text = "select 1;\n\n-- third\n  select 2;";
 
 /** A failure after a number of statements, and its lines. */
