@@ -6,6 +6,7 @@ import { noConsole } from "./no_console.ts";
 import { plainWords } from "./plain_words.ts";
 import { portable } from "./portable.ts";
 import { qualifiedNames } from "./qualified_names.ts";
+import { sizes } from "./sizes.ts";
 import { sqlText } from "./sql_text.ts";
 
 export default {
@@ -18,6 +19,7 @@ export default {
     "plain-words": plainWords,
     "portable": portable,
     "qualified-names": qualifiedNames,
+    "sizes": sizes,
     "sql-text": sqlText,
   },
 } satisfies Deno.lint.Plugin;

@@ -216,6 +216,16 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "only src/base/observe and main.ts may print",
     ],
   ],
+  "sizes": [
+    ["src/api/plan/a.ts", `function a() {${"\n".repeat(59)}}`],
+    ["tests/a.ts", `function a() {${"\n".repeat(60)}}`],
+    [
+      "src/api/plan/a.ts",
+      `function a() {${"\n".repeat(60)}}`,
+      "a function of 61 lines: at most 60",
+    ],
+    ["src/api/plan/a.ts", `const a = 1;${"\n".repeat(450)}a;`, "a file of 451 lines: at most 450"],
+  ],
   "no-barrel": [
     ["mod.ts", `export * from "./src/api/handler/handler.ts";`],
     ["src/api/plan/a.ts", `const a = 1; export { a }; export type B = 1;`],
