@@ -13,7 +13,7 @@ function invalidToken(message: string, details: string | null = null, advice?: s
   };
 }
 
-/** What to do about a key that is neither a JWT nor listed. */
+/** Advises the sender of a key that is neither a JWT nor listed. */
 export const keyHint = "Send a JWT, or list the SHA-256 of the key in api-keys";
 
 export const tokenErrors = {
