@@ -1,7 +1,7 @@
 /** `operations`: requests that are permitted, and attempts to send others as one of them. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/handler/api.ts";
-import { batchOf, get, patch } from "../support/handler/batch.ts";
+import { batchOf, get, patch, post } from "../support/handler/batch.ts";
 import { linesOf, readRequest } from "../support/handler/rows.ts";
 
 const operations = `# Reads.
@@ -31,6 +31,9 @@ note    writer        PATCH /orders?id=eq.* {note}
 upsert  writer        POST /products?on_conflict=id []{id, name}
     Prefer: resolution=merge-duplicates
 replace writer        PUT /products?id=eq.* {id, name, price, doc}
+few     writer        PATCH /orders?id=gt.* {note}
+    Prefer: handling=strict, max-affected=5
+bulk    writer        POST /products?columns=id,name []{id, name?}
 remove  writer        DELETE /lines?order_id=eq.*&product_id=eq.*
 doc     writer        PATCH /products?id=eq.* [{"operator":"set","number":1,"path":["name"],"value":["name"],"kind":"string"}]
     Content-Type: application/merge-patch+json
@@ -78,6 +81,7 @@ const permitted = linesOf`
   GET /products?or=(%20id.eq.1%20,name.like.x*)&select=id&order=id
   GET /products?select=id&price=lt.5
   GET /orders?select=id,lines(quantity)&lines.limit=1&lines.order=quantity&order=id
+  GET /orders?order=id&lines.order=quantity&lines.limit=1&select=id,lines(quantity)
   GET /products?select=id&order=id {Accept: text/csv}
   GET /products?select=name&limit=1 {Prefer: count=exact}
   GET /rpc/search?words=saw&select=id
@@ -93,7 +97,11 @@ const permitted = linesOf`
     + with {"note":"x","lines":[{"product_id":1}]}
   PATCH /orders?id=eq.1&status=eq.open as writer with {"status":"cancelled"}
   PATCH /orders?id=eq.1 as writer with {"note":"x"}
+  PATCH /orders?id=gt.0 {Prefer: handling=strict, max-affected=5} as writer with {"note":"x"}
+  // It counts if it is strict.
+  PATCH /orders?id=eq.1 {Prefer: max-affected=9} as writer with {"note":"x"}
   POST /products?on_conflict=id {Prefer: resolution=merge-duplicates} as writer with [{"id":1,"name":"x"}]
+  POST /products?columns=name,id as writer with [{"id":50,"name":"x"},{"id":51}]
   PUT /products?id=eq.1 as writer with {"id":1,"name":"x","price":1,"doc":{}}
   DELETE /lines?order_id=eq.1&product_id=eq.1 as writer
   PATCH /products?id=eq.1 {Content-Type: application/merge-patch+json} as writer with {"name":"x"}
@@ -229,6 +237,8 @@ const refused = linesOf`
   POST /products?on_conflict=id {Prefer: resolution=merge-duplicates} as writer with {"id":1,"name":"x"}
   OPTIONS /lines/$query
   PATCH /orders?id=gt.0 as writer with {"note":"x"}
+  PATCH /orders?id=gt.0 {Prefer: handling=strict, max-affected=6} as writer with {"note":"x"}
+  PATCH /orders?id=gt.0 {Prefer: handling=strict} as writer with {"note":"x"}
   PATCH /orders as writer with {"note":"x"}
   PATCH /orders?id=eq.1&order=id&limit=1 as writer with {"note":"x"}
   PATCH /orders?on=id as writer with [{"id":1,"note":"x"}]
@@ -308,6 +318,8 @@ const formType = { "Content-Type": "application/x-www-form-urlencoded" };
 suite.test("values that a cached form does not hold are compared", async (api) => {
   // Each request has the shape of the one before.
   const lines = [
+    // An argument that no clause reads, although it has the name of one.
+    ["GET /rpc/search?words=saw&distinct=,&select=name", 403],
     ["GET /rpc/search?words=saw&distinct=name&select=name", 200],
     ["GET /rpc/search?words=axe&distinct=name&select=name", 200],
     ["GET /rpc/search?words=saw&distinct=price&select=name", 403],
@@ -399,6 +411,36 @@ suite.test("members of references are members of the body", async (api) => {
     const { code = null } = await response.json();
     strictEqual(code, expected, `${line} ${JSON.stringify(refs)}`);
   }
+});
+
+suite.test("references read answers and keys of writes", async (api) => {
+  const minimal = patch("/orders?id=eq.2", { note: "y" }, { id: "a" });
+  const body = { note: "y", lines: [] };
+  const url = "/orders?columns=note,lines(product_id,quantity)&select=id";
+  const headers = { Prefer: "return=representation" };
+  const returning = post(url, body, { id: "a", headers });
+  const rows = [
+    [minimal, "id", null],
+    [minimal, "secret", "SVC142"],
+    [minimal, "note", "SVC142"],
+    [returning, "id", null],
+    [returning, "secret", "SVC142"],
+  ] as const;
+  for (const [source, column, expected] of rows) {
+    const target = patch("/orders?id=eq.1", {}, { id: "b", refs: { "/note": `a#/${column}` } });
+    const response = await api("POST /", batchOf([source, target], { as: "writer" }));
+    const { code = null } = await response.json();
+    strictEqual(code, expected, `${source["url"]} ${column}`);
+  }
+});
+
+suite.test("members of a long body are compared", async (api) => {
+  const name = "x".repeat(50_000);
+  const rows = Array.from({ length: 100 }, (_, at) => ({ id: 100 + at, name }));
+  const line = "POST /products?columns=id,name";
+  strictEqual((await api(line, { as: "writer", body: rows })).status, 201);
+  const others = [...rows, { id: 99, name, price: 1 }];
+  strictEqual((await api(line, { as: "writer", body: others })).status, 403);
 });
 
 suite.test("the nearest operation is named to a client with a token", async (api) => {

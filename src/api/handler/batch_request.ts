@@ -77,12 +77,14 @@ async function planOperations(
   const headers = inheritedHeaders(exchange.pieces);
   const plans: DataPlan[] = [];
   const references = new BatchReferences(document.operations);
+  const { role, context: { guard, snapshot: { cache } } } = exchange;
+  const isRestricted = guard?.operations !== undefined && guard.binds?.(role ?? "") !== false;
   for (const operation of document.operations) {
     try {
       const pieces = operationRequest(operation, headers);
       admitOperation(exchange, pieces, admissions);
-      const { cache } = exchange.context.snapshot;
-      const own = references.of(operation.index, { earlier: plans, cache: cache! });
+      const known = { earlier: plans, cache: cache!, isRestricted };
+      const own = references.of(operation.index, known);
       const body = operation.body ?? noBytes;
       const plan = await planRequest(exchange, { pieces, body, columns, references: own });
       if (plan.kind !== "data") throw new Error("an operation is not a request for data");

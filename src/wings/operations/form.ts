@@ -43,6 +43,8 @@ export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
     filters: sortedTexts(query.filters, operands),
     filterNames: action.kind === "put" ? query.filterNames.toSorted() : [],
     logic: sortedTexts(query.logic, operands),
+    order: sortedTexts(query.order, operands),
+    levelConflicts: sortedTexts(query.levelConflicts, operands),
     clauses: sortedTexts(query.clauses, operands),
     callArguments: sortedTexts(callArguments, operands),
     texts: [...query.texts.keys()].sort(),
@@ -50,7 +52,7 @@ export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
     preferences: {
       ...preferences,
       timezone: preferences.timezone !== null,
-      maxAffected: preferences.maxAffected !== null,
+      maxAffected: preferences.handling === "strict" ? preferences.maxAffected : null,
       invalid: preferences.handling === "strict" ? preferences.invalid : [],
     },
     accept: acceptText(request.accept, snapshot),

@@ -11,8 +11,9 @@ import type { Exchange, GuardedRequest, RequestGuard } from "../../api/handler/e
 import type { QueryShape } from "../../api/handler/plan_cache/query_shape.ts";
 import type { Action } from "../../api/request/action.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
+import { isClauseName } from "../../api/request/url/clause_params.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
-import { bodyDifference, needsText } from "./body_pattern.ts";
+import { bodyDifference } from "./body_pattern.ts";
 import { describeOperation } from "./describe.ts";
 import { type Form, formOf } from "./form.ts";
 import { nearestText } from "./nearest.ts";
@@ -76,7 +77,7 @@ export class OperationGuard implements RequestGuard {
     );
     if (rule === undefined) return this.#refuse(exchange, request, role);
     if (!isPart) exchange.operation = rule.line.name;
-    return payload === null && rules.some(({ line }) => needsText(line.body)) ? "text" : "keys";
+    return payload === null && rules.some(({ needsText }) => needsText) ? "text" : "keys";
   }
 
   /** Describes the operations, once without samples. */
@@ -101,11 +102,12 @@ export class OperationGuard implements RequestGuard {
     const known = shape === null ? undefined : this.#forms.get(shape.key);
     if (known !== undefined) return withOffset(known, shape!);
     const { request } = parseHead(pieces, this.#snapshot.config);
-    const { action, query: { clauses } } = request;
+    const { action, query: { callArguments } } = request;
     const parsed = { form: formOf(request, this.#snapshot), action };
     const rules = this.#index.rulesOf(pieces).get(parsed.form.key) ?? [];
-    // An argument of a function may read as a clause, or not, depending on its value.
-    const isShared = !rules.some(hasLiterals) && (action.kind !== "call" || clauses.length === 0);
+    // Depending on its value, an argument of a clause's name may read as a clause.
+    const isShared = !rules.some(hasLiterals) &&
+      !callArguments.some(([name]) => isClauseName(name));
     if (shape !== null && isShared) {
       if (this.#forms.size >= maxForms) this.#forms.clear();
       this.#forms.set(shape.key, parsed);

@@ -7,6 +7,7 @@ import { parseHead, type RequestConfig } from "../../api/request/parse_request.t
 import { levelOf } from "../../api/request/url/name_grammar.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import { needsText } from "./body_pattern.ts";
 import { type Form, formOf, type FormOperand, rowsName } from "./form.ts";
 import type { OperationLine } from "./operation_file.ts";
 
@@ -16,6 +17,8 @@ export interface OperationRule {
   readonly form: Form;
   /** Limits and offsets that are literal, by the names of their parameters. */
   readonly exact: ReadonlySet<string>;
+  /** Whether the names of the outermost members, as they are decoded, do not suffice. */
+  readonly needsText: boolean;
 }
 
 type RulesByKey = ReadonlyMap<string, readonly OperationRule[]>;
@@ -66,12 +69,15 @@ function targetKey({ method, path }: Target): string {
 
 /** Returns the rule of an operation. Throws a `ServiceError` for one that cannot be parsed. */
 export function ruleOf(line: OperationLine, snapshot: Snapshot): OperationRule {
-  const form = formOf(parseLine(line, snapshot.config).request, snapshot);
+  const { request } = parseLine(line, snapshot.config);
+  const form = formOf(request, snapshot);
   const exact = splitQuery(line.query).flatMap(({ name, value }) => {
     const part = rowsPart(name);
     return part === null || value?.startsWith("..") ? [] : [rowsName(levelOf(name), part)];
   });
-  return { line, form, exact: new Set(exact) };
+  // PostgreSQL reads the members itself if the columns are named.
+  const isWhole = needsText(line.body) || request.query.columns !== null;
+  return { line, form, exact: new Set(exact), needsText: isWhole };
 }
 
 /** Returns `limit` or `offset` for a parameter of one of these; null for others. */

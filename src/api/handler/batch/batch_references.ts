@@ -35,7 +35,7 @@ export class BatchReferences {
   /** Returns the references from and to an operation, or null. Throws `142`. */
   of(
     index: number,
-    context: Pick<ReferenceContext, "cache" | "earlier">,
+    context: Pick<ReferenceContext, "cache" | "earlier" | "isRestricted">,
   ): OperationReferences | null {
     const references = this.#references[index]!();
     const usedColumns = this.#used.get(index) ?? null;
@@ -139,6 +139,8 @@ export interface ReferenceContext {
   readonly usedColumns: ReadonlySet<string> | null;
   /** Plans of the operations before. */
   readonly earlier: readonly DataPlan[];
+  /** Whether the results of writes are their answers and keys, as a guard knows no other columns. */
+  readonly isRestricted: boolean;
   readonly cache: SchemaCache;
 }
 
@@ -151,7 +153,7 @@ export class OperationReferences {
   constructor(context: ReferenceContext) {
     this.#context = context;
     for (const { targetText, value } of context.references) {
-      const reason = refuseSource(context.earlier[value.operation]!, value, context.cache);
+      const reason = refuseSource(context.earlier[value.operation]!, value, context);
       if (reason !== null) throw errors.invalidReference(targetText, reason);
     }
   }
@@ -254,7 +256,7 @@ function writtenMembers(
 function refuseSource(
   plan: DataPlan,
   { part }: ResultValue,
-  cache: SchemaCache,
+  { cache, isRestricted }: ReferenceContext,
 ): string | null {
   if (plan.kind === "mutate") {
     const { mutate: { relation, ...mutate } } = plan;
@@ -262,6 +264,12 @@ function refuseSource(
     if (cache.column(relation, part.column) === undefined) {
       return `'${relation.name}' has no column '${part.column}'`;
     }
+    const isKnown = relation.primaryKey.includes(part.column) ||
+      mutate.read?.root.items.some((item) =>
+        item.kind === "all" || item.kind === "column" && item.field.column === part.column &&
+          item.field.path.length === 0
+      );
+    if (isRestricted && !isKnown) return `The result has no member '${part.column}'`;
     const isUnread = mutate.kind === "insert" && mutate.nested !== null &&
       mutate.returning === "none" && mutate.conflict?.resolution !== "find";
     return isUnread ? "A nested insert returns its rows with Prefer: return=headers-only" : null;
