@@ -18,6 +18,8 @@ counted anon          GET /products?select=name&limit=..1
 search  anon          GET /rpc/search?words=*&select=id
 find    anon          POST /rpc/search?select=id {words, page?}
 echo    anon          POST /rpc/echo *
+pick    anon          POST /rpc/pick {words="saw"}
+    Content-Type: application/x-www-form-urlencoded
 total   anon          GET /rpc/total?order_id=*
 names   anon          GET /rpc/search?words=*&distinct=name&select=name
 three   writer        PATCH /orders?id=eq.3 {note, status=3}
@@ -370,6 +372,13 @@ suite.test("spellings of members are compared as PostgreSQL reads them", async (
     const line = "PATCH /orders?id=eq.1&status=eq.open";
     const response = await api(line, { headers, body, as: "writer" });
     strictEqual(response.status, status, `${body}: ${await response.text()}`);
+  }
+});
+
+suite.test("all values of a variadic parameter are compared", async (api) => {
+  const bodies = [["words=saw", 200], ["words=axe&words=saw", 403], ["words=axe", 403]] as const;
+  for (const [body, status] of bodies) {
+    strictEqual((await api("POST /rpc/pick", { headers: formType, body })).status, status, body);
   }
 });
 

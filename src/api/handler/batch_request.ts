@@ -83,8 +83,7 @@ async function planOperations(
     try {
       const pieces = operationRequest(operation, headers);
       admitOperation(exchange, pieces, admissions);
-      const known = { earlier: plans, cache: cache!, isRestricted };
-      const own = references.of(operation.index, known);
+      const own = references.of(operation.index, { earlier: plans, cache: cache!, isRestricted });
       const body = operation.body ?? noBytes;
       const plan = await planRequest(exchange, { pieces, body, columns, references: own });
       if (plan.kind !== "data") throw new Error("an operation is not a request for data");

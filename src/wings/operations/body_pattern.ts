@@ -129,6 +129,9 @@ function membersDifference(pattern: BodyPattern | null, payload: MembersPayload)
     return `the body is ${expected.isList ? "no" : "a"} list`;
   }
   if (payload.kind === "json" && payload.moreKeys > 0) return "the body has too many members";
+  // A variadic parameter takes all values of its name.
+  const isRepeated = payload.kind === "form" && payload.fields.length > payload.keys.length;
+  if (isRepeated && needsText(pattern)) return "a member occurs twice";
   const rows = rowsOf(payload, needsText(pattern));
   if (rows === null) return "the body is too long to compare";
   return firstDifference(rows.length === 0 ? [{}] : rows, expected.members, "");

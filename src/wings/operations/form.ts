@@ -56,7 +56,9 @@ export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
       invalid: preferences.handling === "strict" ? preferences.invalid : [],
     },
     accept: acceptText(request.accept, snapshot),
-    contentType: payloadUse(action) === null ? null : contentTypeText(headers["content-type"]),
+    contentType: payloadUse(action) === null
+      ? null
+      : canonicalText(parseMediaType(headers["content-type"]?.trim() || "application/json")),
   }, operands);
   return { key, operands, rows };
 }
@@ -132,8 +134,4 @@ function acceptText(accept: readonly MediaRange[], { cache, config }: Snapshot):
       range.kind === "any" && !hasHandlers ? "application/json" : canonicalText(range)
     )
     .join(",");
-}
-
-function contentTypeText(header: string | undefined): string {
-  return canonicalText(parseMediaType(header?.trim() || "application/json"));
 }
