@@ -50,6 +50,23 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
       strictEqual(await rows(), 1);
     });
 
+    for (
+      const [line, problem] of [
+        ['db-anon-role = "nobody_there"', "db-anon-role: The role does not exist"],
+        ['db-pre-request = "nowhere.check"', "db-pre-request: The function does not exist"],
+        ['db-pre-request = "pg_catalog.length"', "db-pre-request: The function does not exist"],
+      ] as const
+    ) {
+      await t.step(`${line} is refused`, async () => {
+        const after = service.stderr.all.length;
+        const kept = (full + ports).replace(/^db-anon-role = .*\n/m, "");
+        await Deno.writeTextFile(service.configPath, `${kept}db-max-rows = 3\n${line}\n`);
+        service.signal("SIGUSR2");
+        match(await service.stderr.waitFor(/Failed reloading config/, { after }), RegExp(problem));
+        strictEqual(await rows(), 1);
+      });
+    }
+
     await t.step("a changed option that only a restart applies is named", async () => {
       const restarts = () => service.stderr.all.filter((line) => line.includes("restart"));
       deepStrictEqual(restarts(), []);

@@ -74,7 +74,23 @@ export class AppConfiguration {
     const unapplied = changedStartupOptions(current, initialConfig);
     const makeOptionError = (key: string, problem: string) =>
       source.makeOptionError(key, problem, values);
+    await this.#checkNames(config, makeOptionError);
     return { read, values, state: { config, roles, ...prepared }, unapplied, makeOptionError };
+  }
+
+  /** Throws if a changed option names what the database lacks: each request would fail. */
+  async #checkNames(config: Config, makeError: LoadedConfig["makeOptionError"]): Promise<void> {
+    const { cache, config: current } = this.#state.snapshot;
+    if (cache === null) return;
+    const { metadata } = this.#parts;
+    const { dbAnonRole: role, dbPreRequest: called } = config;
+    if (role !== null && role !== current.dbAnonRole && !await metadata.hasRole(role)) {
+      throw makeError("db-anon-role", "The role does not exist");
+    }
+    const isSame = JSON.stringify(called) === JSON.stringify(current.dbPreRequest);
+    if (called !== null && !isSame && !await metadata.hasFunction(called)) {
+      throw makeError("db-pre-request", "The function does not exist, or has arguments");
+    }
   }
 
   /** Reads the configuration. Reports an invalid one and resolves with null. */

@@ -145,6 +145,21 @@ export class MetadataReader {
     return (await this.#rows([rowsOf(blockersQuery)])).map(([text]) => text!);
   }
 
+  /** Whether a role exists; true while that cannot be read. */
+  async hasRole(name: string): Promise<boolean> {
+    const text = "select 1 from pg_catalog.pg_roles where rolname = $1";
+    return await this.#exists(rowsOf(text, name));
+  }
+
+  /** Whether a function can be called without arguments; true while that cannot be read. */
+  async hasFunction({ schema, name }: FunctionName): Promise<boolean> {
+    return await this.#exists(rowsOf(callableQuery, schema ?? "", name));
+  }
+
+  async #exists(statement: Statement): Promise<boolean> {
+    return await this.#rows([statement]).then(({ length }) => length > 0, () => true);
+  }
+
   /** Resolves when no catalogue that was read is being worked on. */
   async settled(): Promise<void> {
     await this.#building;
@@ -188,6 +203,11 @@ export function hasManyRows(lists: readonly (readonly unknown[])[]): boolean {
 export function rowsOf(text: string, ...params: readonly string[]): Statement {
   return { text, params, use: "rows" };
 }
+
+/** A function without a schema may be anywhere in the search path of requests. */
+const callableQuery = `select 1 from pg_catalog.pg_proc p
+join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+where $1::pg_catalog.text in ('', n.nspname::pg_catalog.text) and p.proname = $2 and p.pronargs = p.pronargdefaults`;
 
 /** Returns the statement whose value is `t` if a relation has the name, else `f`. */
 function relationStatement({ schema, name }: FunctionName): Statement {
