@@ -14,6 +14,7 @@ import { type LoadFigures, measureLoad } from "./measure.ts";
 import { isWanted } from "./options.ts";
 import { sendAtRate } from "./paced.ts";
 import { processTime } from "./process_time.ts";
+import { shellWord } from "../../src/base/lib/shell_word.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { type BenchServer, ownCommand, startServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
@@ -35,8 +36,9 @@ const costCases: readonly CostCase[] = [
   { name: "call by POST", service: 1.6, postgres: 1.4 },
 ];
 
-const rounds = 5;
-const runSeconds = 1;
+const rounds = 3;
+/** Shorter runs of one connection show the garbage collection after a pause. */
+const runSeconds = 5;
 /** V8 compiles code over half a minute of full load. */
 const interval = { seconds: 5, least: 4, most: 12 } as const;
 /** Intervals that differ by less are of a warm process. */
@@ -110,7 +112,7 @@ function postgresCell({ postgres }: Runner): string {
 
 function programCommand(module: string, ...args: readonly string[]): string {
   const path = new URL(module, import.meta.url).pathname;
-  return [`${Deno.execPath()} run -A ${path} {conf}`, ...args.map((arg) => `'${arg}'`)].join(" ");
+  return [`${Deno.execPath()} run -A ${path} {conf}`, ...args.map(shellWord)].join(" ");
 }
 
 function times(multiple: number): string {
@@ -160,7 +162,7 @@ async function measureCase(
     await reset();
     const { postgresCpu: handWritten } = await floor.measure({
       postmaster,
-      seconds: runSeconds / 2,
+      seconds: runSeconds / 5,
       inFlight: connections,
     });
     for (let place = 0; place < runners.length; place++) {
