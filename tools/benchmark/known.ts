@@ -10,6 +10,7 @@ import { knownFixture, policiesFixture } from "./known_fixture.ts";
 import { type LoadField, measureLoad } from "./measure.ts";
 import { isWanted } from "./options.ts";
 import { bodyFrom } from "./probe.ts";
+import { times } from "./report.ts";
 import type { BenchServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
 import { spreadDraws } from "./template.ts";
@@ -81,10 +82,6 @@ function figureCells(
   { service, peer }: Pick<Standing<LoadField>, "peer" | "service">,
 ): readonly string[] {
   const pair = (field: LoadField) => [service, peer].map((each) => shown(each?.[field] ?? null));
-  const ratio = peer === null ? "–" : times(service!.perSecond / peer.perSecond);
+  const ratio = times(peer && service!.perSecond / peer.perSecond);
   return [...pair("perSecond"), ratio, ...pair("cpu"), ...pair("p99")];
-}
-
-function times(ratio: number): string {
-  return `${ratio.toFixed(2)}×`;
 }

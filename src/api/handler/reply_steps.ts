@@ -22,9 +22,8 @@ export function replySteps(
   { dialect, snapshot, bookmarkHeader }: StepContext,
 ): readonly ReplyStep[] {
   const { config, rateLimits } = snapshot;
-  const { apiKeys, jwtApikeyHeader, jwtCookieName } = config;
+  const { jwtCookieName } = config;
   const isForAny = dialect.sharedCaches === "any";
-  const hasOtherTokens = jwtCookieName !== null || jwtApikeyHeader || apiKeys !== null;
   return [
     ...isForAny ? [varyErrors] : [],
     ...config.dbSchemas.length > 1 ? [varyByProfile()] : [],
@@ -33,7 +32,7 @@ export function replySteps(
     ...rateLimits !== null ? [addLimits] : [],
     ...config.serverCompression !== null ? [compress(config.serverCompression)] : [],
     ...jwtCookieName !== null ? [guardCookie(jwtCookieName, config)] : [],
-    ...isForAny || hasOtherTokens ? [keepPrivate] : [],
+    ...isForAny || jwtCookieName !== null || readsApiKey(config) ? [keepPrivate] : [],
     ...bookmarkHeader !== null ? [addBookmark(bookmarkHeader)] : [],
     addCors,
   ];
@@ -181,6 +180,13 @@ type HeaderConfig = Pick<
   | "serverSecurityHeaders"
 >;
 
+/** Whether the header `apikey` can have the token of a request. */
+function readsApiKey(
+  { apiKeys, jwtApikeyHeader }: Pick<Config, "apiKeys" | "jwtApikeyHeader">,
+): boolean {
+  return jwtApikeyHeader || apiKeys !== null;
+}
+
 /** Headers that each response has, unless its reply has one of the same name. */
 interface ConfiguredHeaders {
   readonly toHtml: HeaderList;
@@ -237,7 +243,7 @@ function varyingFields(
   const isForAny = dialect.sharedCaches === "any";
   return [
     ...isForAny ? ["Authorization"] : [],
-    ...config.jwtApikeyHeader || config.apiKeys !== null ? ["apikey"] : [],
+    ...readsApiKey(config) ? ["apikey"] : [],
     ...config.jwtCookieName === null ? [] : ["Cookie"],
     ...isForAny || origins !== null && origins.length > 0 ? ["Origin"] : [],
     ...bookmarkHeader === null ? [] : [bookmarkHeader],

@@ -119,8 +119,13 @@ function formAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): string
 
 /** Spellings of operators in other languages. */
 const operatorAliases: ReadonlyMap<string, string> = new Map([
-  ...[["equal", "eq"], ["equals", "eq"], ["ne", "neq"], ["not_eq", "neq"]] as const,
-  ...[["ge", "gte"], ["le", "lte"], ["contains", "cs"]] as const,
+  ["equal", "eq"],
+  ["equals", "eq"],
+  ["ne", "neq"],
+  ["not_eq", "neq"],
+  ["ge", "gte"],
+  ["le", "lte"],
+  ["contains", "cs"],
 ]);
 
 /** Operands of `is` in other languages. */

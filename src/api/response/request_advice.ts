@@ -124,8 +124,14 @@ function openParentheses(text: string): number {
 
 /** Comparisons of SQL and their operators. */
 const comparisons: ReadonlyMap<string, string> = new Map([
-  ...[[">=", "gte"], ["<=", "lte"], ["!=", "neq"], ["<>", "neq"], ["==", "eq"]] as const,
-  ...[[">", "gt"], ["<", "lt"], ["=", "eq"]] as const,
+  [">=", "gte"],
+  ["<=", "lte"],
+  ["!=", "neq"],
+  ["<>", "neq"],
+  ["==", "eq"],
+  [">", "gt"],
+  ["<", "lt"],
+  ["=", "eq"],
 ]);
 
 /** Returns a filter like `gte5`, `>5`, `!eq.5` or `between.1,2` as it is written here. */

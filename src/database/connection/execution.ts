@@ -49,6 +49,7 @@ export interface StatementInFlight {
 type TextRows = (readonly (string | null)[])[];
 
 const noRows: TextRows = [];
+/** The body of statements without a body. */
 const noBody: ResultBody = { length: null, content: new Uint8Array(0) };
 
 /** How an execution is delimited: as its transaction requires, or by a savepoint. */
