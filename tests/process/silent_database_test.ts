@@ -53,18 +53,27 @@ for (
     };
     await service.listening();
     await eventually("readiness", async () => await ready() === 200);
+    const idle = async () => {
+      const metrics = await (await service.fetchAdmin("GET /metrics")).text();
+      return Number(/_db_pool_available (\d+)/.exec(metrics)?.[1]);
+    };
     let pids: readonly number[] = [];
-    // Requests at once may share a connection, and a slow machine may have its connections replaced: then
-    // they are sent again.
-    await eventually("all connections to stop", async () => {
-      await Promise.all(Array.from({ length: 20 }, items));
-      pids = await withClient(server.uri(), async (client) => {
-        const { rows } = await client.query(backends);
-        return rows.map(({ pid }) => Number(pid));
-      });
-      return pids.length === connections && pids.every((pid) => signal(pid, "SIGSTOP"));
-    });
+    const resume = () => {
+      for (const pid of pids) signal(pid, "SIGCONT");
+    };
     try {
+      // Requests at once may share a connection, and a slow machine may have a connection replaced: its
+      // process may end while the pool has one connection. Then the requests are sent again.
+      await eventually("all connections to stop", async () => {
+        resume();
+        await Promise.all(Array.from({ length: 20 }, items));
+        pids = await withClient(server.uri(), async (client) => {
+          const { rows } = await client.query(backends);
+          return rows.map(({ pid }) => Number(pid));
+        });
+        return pids.length === connections && pids.every((pid) => signal(pid, "SIGSTOP")) &&
+          await idle() === 2;
+      });
       const response = await service.fetch("GET /items");
       await service.stderr.waitFor(/WARNING: The database has not answered for 1 second$/);
       // A new connection reaches another process of PostgreSQL, so that the service recovers.
@@ -73,7 +82,7 @@ for (
       await eventually("readiness", async () => await ready() === 200);
       await eventually("an answer in time", async () => (await items())[0] === 200);
     } finally {
-      for (const pid of pids) signal(pid, "SIGCONT");
+      resume();
     }
   });
 }
