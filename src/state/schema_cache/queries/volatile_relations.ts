@@ -20,32 +20,8 @@ const namedObjects = "':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+'";
 
 /** Whether what a statement reaches without a name runs a function of `volatile_functions` or `session_functions`. */
 function surroundingsRun(kind: "volatile" | "session"): string {
-  const functions = `(select oid from ${kind}_functions)`;
   return `exists (select from ${kind}_objects where kind = 'domain')
-    or exists (select from pg_operator where oprcode in ${functions})
-    or exists (
-      select from pg_amproc p
-        join pg_opfamily f on f.oid = p.amprocfamily
-        join pg_am m on m.oid = f.opfmethod
-      where m.amname in ('btree', 'hash') and p.amproc in ${functions}
-    )
-    or exists (
-      select from pg_cast c
-        join pg_type s on s.oid = c.castsource
-        join pg_type t on t.oid = c.casttarget
-      where s.typtype <> 'd' and t.typtype <> 'd'
-        and c.castfunc in ${functions}
-        and (s.oid < 16384 or exists (
-          select from pg_depend d
-          where d.refclassid = 'pg_type'::regclass and d.refobjid in (s.oid, s.typarray)
-            and d.deptype = 'n'
-            and not exists (
-              select from pg_depend e
-              where e.classid = d.classid and e.objid = d.objid and e.deptype = 'e'
-            )
-        ))
-    )
-    or exists (select from pg_type where typinput in ${functions} or typoutput in ${functions})`;
+    or exists (select from reached where oid in (select oid from ${kind}_functions))`;
 }
 
 /** Returns the exposed relations of which a kind of use runs such a function. */
@@ -156,15 +132,18 @@ volatile_functions (oid) as materialized (
   select oid from volatile_objects where kind = 'function'
 ),
 session_seeds (oid) as materialized (
+  select p.oid from pg_proc p
+  where p.oid < 16384 and (
+    p.proname in ('set_config', 'setseed', 'ts_stat', 'ts_rewrite')
+    -- A regular expression would take most of the time of the query.
+    or p.proname like '%advisory_lock%' or p.proname like '%advisory_unlock%' or p.proname like '%\\_to\\_xml%'
+  )
+  union all
   select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
-  where case when p.oid < 16384
-    then p.proname in ('set_config', 'setseed', 'ts_stat', 'ts_rewrite')
-      -- A regular expression would take most of the time of the query.
-      or p.proname like '%advisory_lock%' or p.proname like '%advisory_unlock%' or p.proname like '%\\_to\\_xml%'
-    else l.lanname not in ('internal', 'c') and not exists (
-      select from pg_depend e
-      where e.classid = 'pg_proc'::regclass and e.objid = p.oid and e.deptype = 'e'
-    ) end
+  where p.oid >= 16384 and l.lanname not in ('internal', 'c') and not exists (
+    select from pg_depend e
+    where e.classid = 'pg_proc'::regclass and e.objid = p.oid and e.deptype = 'e'
+  )
 ),
 own_objects (relid, classid, objid, tree) as (
   select adrelid, 'pg_attrdef'::regclass, oid, adbin::text from pg_attrdef
@@ -217,6 +196,32 @@ session_objects (kind, oid) as (
 ),
 session_functions (oid) as materialized (
   select oid from session_objects where kind = 'function'
+),
+reached (oid) as materialized (
+  select oprcode::oid from pg_operator
+  union all
+  select p.amproc
+  from pg_amproc p
+    join pg_opfamily f on f.oid = p.amprocfamily
+    join pg_am m on m.oid = f.opfmethod
+  where m.amname in ('btree', 'hash')
+  union all
+  select c.castfunc
+  from pg_cast c
+    join pg_type s on s.oid = c.castsource
+    join pg_type t on t.oid = c.casttarget
+  where s.typtype <> 'd' and t.typtype <> 'd'
+    and (s.oid < 16384 or exists (
+      select from pg_depend d
+      where d.refclassid = 'pg_type'::regclass and d.refobjid in (s.oid, s.typarray)
+        and d.deptype = 'n'
+        and not exists (
+          select from pg_depend e
+          where e.classid = d.classid and e.objid = d.objid and e.deptype = 'e'
+        )
+    ))
+  union all
+  select unnest(array[typinput, typoutput]) from pg_type
 ),
 surroundings (run_volatile, run_session) as materialized (
   select ${surroundingsRun("volatile")}, ${surroundingsRun("session")}
