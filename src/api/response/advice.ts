@@ -45,7 +45,7 @@ const ownAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
 
 /** By SQLSTATE. */
 const databaseAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
-  ["0A000", unsupportedAdvice],
+  ["0A000", ({ subject }) => unsupported.get(subject?.routine ?? "") ?? null],
   ["22023", missingRoleAdvice],
   ["25006", readOnlyAdvice],
   ["42501", privilegeAdvice],
@@ -84,10 +84,6 @@ const unsupported: ReadonlyMap<string, string> = new Map([
   ["init_execution_state", "The function writes: declare it volatile."],
   ["call_bool_check_hook", "The server is a standby."],
 ]);
-
-function unsupportedAdvice({ subject }: ErrorFields): string | null {
-  return unsupported.get(subject?.routine ?? "") ?? null;
-}
 
 /** PostGIS raises the errors of geometries that it cannot read with this SQLSTATE. */
 function geometryAdvice({ subject }: ErrorFields, context: AdviceContext): string | null {

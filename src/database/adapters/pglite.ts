@@ -89,6 +89,7 @@ const maxNesting = 4000;
 
 /** Throws the error 54001 that PostgreSQL raises when its stack is too deep. */
 function rejectDeepValues(statements: readonly Statement[]): void {
+  const isDeep = (value: ParamValue) => nestsDeeper(value, maxNesting);
   const statement = statements.findIndex(({ params }) => params.some(isDeep));
   if (statement !== -1) throw stackDepthExceeded(statement);
 }
@@ -103,10 +104,6 @@ function withShallowValues(open: OpenTransaction): OpenTransaction {
     },
     end: (end, last) => open.end(end, last),
   };
-}
-
-function isDeep(value: ParamValue): boolean {
-  return nestsDeeper(value, maxNesting);
 }
 
 function stackDepthExceeded(statement: number): DatabaseError {

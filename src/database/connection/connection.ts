@@ -129,7 +129,8 @@ export class Connection {
   /** Returns those still awaited here: the server may have executed them with an effect. */
   requeuePending(): readonly PendingTransaction[] {
     this.#requeue(this.#pending().filter(isSafe));
-    return this.#inFlight.filter(isAwaited).map(({ pending }) => pending);
+    return this.#inFlight.filter(({ isSettled, body }) => !isSettled || body.streaming)
+      .map(({ pending }) => pending);
   }
 
   /** The body of the running transaction; undefined while none runs. */
@@ -426,10 +427,6 @@ const openStatus = 0x54;
 function isSafe({ transaction, isRetry, mayRetry }: TransactionExecution): boolean {
   return isRetry || mayRetry ||
     (transaction.access === "read only" && transaction.retry === "safe");
-}
-
-function isAwaited({ isSettled, body }: TransactionExecution): boolean {
-  return !isSettled || body.streaming;
 }
 
 /** Whether the server, or a pooler before it, ends the connection with this error. */

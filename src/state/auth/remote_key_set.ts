@@ -104,7 +104,8 @@ export class RemoteKeySet {
    */
   setWithKey(kid: string | null, waitUntil?: WaitUntil): KeySet | Promise<KeySet> {
     const current = this.current(waitUntil);
-    if (current instanceof Promise || kid === null || hasKid(current, kid)) return current;
+    if (current instanceof Promise || kid === null) return current;
+    if (current.keys.some((key) => key.kid === kid)) return current;
     const isForUnknownKid = this.#running !== null && this.#running === this.#unknownKidFetch &&
       this.#dependencies.sharing === "shared";
     if (!isForUnknownKid && !this.#mayFetchForUnknownKid()) return current;
@@ -181,10 +182,6 @@ export class RemoteKeySet {
     const reason = error instanceof KeyFetchError ? error.message : "the keys cannot be read";
     observe({ kind: "jwks-failed", issuer: this.label, reason });
   }
-}
-
-function hasKid({ keys }: KeySet, kid: string): boolean {
-  return keys.some((key) => key.kid === kid);
 }
 
 /** Milliseconds for which known keys serve while their source fails. */

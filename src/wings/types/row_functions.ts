@@ -4,7 +4,6 @@ import type { TypeCatalogue } from "../../state/schema_cache/queries/type_catalo
 import type {
   ComputedRelationship,
   QualifiedName,
-  Relationship,
   SchemaCache,
 } from "../../state/schema_cache/schema_cache.ts";
 
@@ -61,13 +60,10 @@ function rowFunction(
   const [schema, name, [type, ...others]] = result;
   const origin = type === undefined ? undefined : relations.get(type);
   if (origin === undefined || others.length > 0 || origin.schema !== schema) return null;
-  const relationship = cache.relationships(origin, schema).filter(isComputed)
+  const relationship = cache.relationships(origin, schema)
+    .filter((each) => each.kind === "computed")
     .find((each) => each.function.name === name);
   return { schema, name, origin, result, relationship: relationship ?? null };
-}
-
-function isComputed(relationship: Relationship): relationship is ComputedRelationship {
-  return relationship.kind === "computed";
 }
 
 /** Returns true for a computed column. A column of the table hides a function of its name. */

@@ -119,7 +119,7 @@ function attachClause(draft: Draft, clause: Clause): void {
 }
 
 export function addressOf(item: EmbedItem): string {
-  return aliasOf(item) ?? item.target;
+  return (item.kind === "relation" ? item.alias : null) ?? item.target;
 }
 
 /** A {@linkcode SelectNode} under construction. */
@@ -171,10 +171,6 @@ function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
 
 function isEmbed(item: SelectItem): item is EmbedItem {
   return item.kind === "relation" || item.kind === "spread";
-}
-
-function aliasOf(item: EmbedItem): string | null {
-  return item.kind === "relation" ? item.alias : null;
 }
 
 interface LevelPlace {
