@@ -25,12 +25,6 @@ change_orders_by_id  writer  PATCH  /orders?id=eq.*  {note}
 delete_lines_by_order_id  writer  DELETE  /lines?order_id=eq.*
 `;
 
-/** The log has no headers and no bodies. */
-const fromLog = `products_by_price  anon,writer  GET  /products?select=id,name&price=gte.*&limit=..2
-products  anon  GET  /products?select=id&order=id
-delete_lines_by_order_id  writer  DELETE  /lines?order_id=eq.*
-`;
-
 async function send(service: ServiceProcess): Promise<readonly number[]> {
   await service.listening();
   const statuses: number[] = [];
@@ -57,15 +51,11 @@ Deno.test("svc record writes a file, which a service enforces and reads again", 
   const file = `${folder.path}/api.operations`;
   const env = { SVC_DB_URI: database.uri };
   await folder.write("svc.conf", configText(config));
-  let log = "";
 
   await t.step("a recording adds each request that succeeds", async () => {
     await folder.write("api.operations", "# Reviewed.\n");
     await using service = await startService(config, { args: ["record", file], env });
     deepStrictEqual(await send(service), [200, 200, 200, 204, 204, 200, 404]);
-    await service.stop();
-    await service.stdout.ended;
-    log = service.stdout.all.join("\n");
     strictEqual(await folder.read("api.operations"), recorded);
   });
 
@@ -73,15 +63,6 @@ Deno.test("svc record writes a file, which a service enforces and reads again", 
     await using service = await startService(config, { args: ["record", file], env });
     await send(service);
     strictEqual(await folder.read("api.operations"), recorded);
-  });
-
-  await t.step("--from reads the log of a service", async () => {
-    await folder.write("access.log", log);
-    const args = ["record", "log.operations", "--from", "access.log", "svc.conf"];
-    const { code, stderr } = await folder.run(args, env);
-    strictEqual(code, 0);
-    match(stderr, /^svc record: left out 1 writes: the log has no bodies$/m);
-    strictEqual(await folder.read("log.operations"), fromLog);
   });
 
   await t.step("a reload reads the file", async () => {
