@@ -1,8 +1,13 @@
 /** Compares the answers of callers between the fixtures and worlds with other hidden rows. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import type { AcceptedLeak, CaseRequest } from "../policy_test/case_file.ts";
-import { type NamedCases, withCases } from "../policy_test/case_handler.ts";
-import { holdSequences, Probe } from "../policy_test/probe.ts";
+import {
+  type CallerRole,
+  type CaseState,
+  type NamedCases,
+  withCases,
+} from "../policy_test/case_handler.ts";
+import { holdSequences } from "../policy_test/sequences.ts";
 import { callerRequests, fixtureRows, keyOf } from "../policy_test/targets.ts";
 import { answerDifference, wholeAnswer } from "./answers.ts";
 import type { Change } from "./tables.ts";
@@ -38,9 +43,9 @@ export async function isolateFile(named: NamedCases, { msPerCaller, now, report 
     for (const caller of callers) {
       const start = now();
       const isOver = (share: number) => now() - start > msPerCaller * share;
-      const run = new CallerRun(new Probe(state, caller, wholeAnswer), refresh!, isOver, report);
+      const run = new CallerRun(state, caller, refresh!, isOver, report);
       await run.compare(file.cases.filter(({ name }) => name === caller.name), leaks);
-      requests += run.probe.answers.size;
+      requests += run.answers.size;
       notes.push(...run.notes);
     }
     return { findings: findingsOf(leaks, file.leaks, notes), requests, notes };
@@ -73,10 +78,13 @@ function findingsOf(
 class CallerRun {
   /** Sentences about what was not compared. */
   readonly notes = new Set<string>();
+  /** The first answers. */
+  readonly answers = new Map<CaseRequest, string>();
   readonly #unread = new Set<string>();
 
   constructor(
-    readonly probe: Probe,
+    private readonly state: CaseState,
+    private readonly caller: CallerRole,
     /** Refreshes materialized views. */
     private readonly refresh: string,
     /** Whether a share of the time is over. */
@@ -86,17 +94,20 @@ class CallerRun {
 
   /** Adds leaks by their keys. */
   async compare(cases: readonly CaseRequest[], leaks: Map<string, string>): Promise<void> {
-    const { probe: { state, caller, caller: { name } }, notes } = this;
+    const { state, caller, caller: { name }, notes } = this;
     const tables = await readHiddenRows(state, caller);
     const hidden = tables.filter((each) => each.hidden.length > 0);
     const requests = [...cases, ...await this.#requests(tables)];
     const counts = `${requests.length} requests, ${hidden.length} tables with hidden rows`;
     this.report(`${name}: ${counts}`);
     // Each world has a quarter of the time, of which its changes have a third. The answers have the rest.
-    await this.probe.record(this.#timely(requests, 0.22));
+    for (const request of this.#timely(requests, 0.22)) {
+      this.answers.set(request, await this.#ask(request));
+    }
     for (const [at, change] of (["changed", "deleted", "inserted"] as const).entries()) {
       const found = await this.#after(change, hidden, 0.32 + 0.25 * at);
-      for await (const [request] of this.probe.differences(found.keys())) {
+      for (const request of found.keys()) {
+        if (await this.#ask(request) === this.answers.get(request)) continue;
         found.delete(request);
         notes.add(`${name} ${request.method} ${request.target}: the answers always differ`);
       }
@@ -112,7 +123,7 @@ class CallerRun {
         if (found.size === 0) break;
         const own = part === hidden ? found : await this.#after(change, part, 1, found.keys());
         for (const [request, after] of own) {
-          const answers = [this.probe.answers.get(request)!, after] as const;
+          const answers = [this.answers.get(request)!, after] as const;
           const [key, text] = leakOf(name, { change, request, answers, tables: part });
           if (!leaks.has(key)) leaks.set(key, text);
           found.delete(request);
@@ -126,18 +137,17 @@ class CallerRun {
 
   async #requests(tables: readonly HiddenRows[]): Promise<readonly CaseRequest[]> {
     const own = new Map(tables.map((each) => [keyOf(each.table), each]));
-    const { state, caller: { role } } = this.probe;
-    const others = fixtureRows(state);
-    const all = await callerRequests(state, role, async (relation) => {
+    const others = fixtureRows(this.state);
+    return await callerRequests(this.state, this.caller.role, async (relation) => {
       const found = own.get(keyOf(relation));
       if (found === undefined) return await others(relation);
       const rows = found.hidden.slice(0, 2).map(([, values]) => values);
       return { rows, visible: found.visible?.[1] ?? null };
     });
-    // A volatile function may do what no rollback undoes.
-    return [...all].flatMap(([key, list]) =>
-      key.endsWith("()") ? list.filter(({ method }) => method === "GET") : list
-    );
+  }
+
+  async #ask(request: CaseRequest): Promise<string> {
+    return await wholeAnswer(request, await this.state.send(this.caller.caller, request));
   }
 
   /** Yields requests until a share of the time is over. */
@@ -153,9 +163,9 @@ class CallerRun {
     change: Change,
     tables: readonly HiddenRows[],
     share: number,
-    requests: Iterable<CaseRequest> = this.probe.answers.keys(),
+    requests: Iterable<CaseRequest> = this.answers.keys(),
   ): Promise<Map<CaseRequest, string>> {
-    const { database } = this.probe.state;
+    const { database } = this.state;
     return await database.within(async () => {
       let count = 0;
       for (const each of tables) {
@@ -165,8 +175,9 @@ class CallerRun {
       const found = new Map<CaseRequest, string>();
       if (count === 0) return found;
       await database.run(this.refresh);
-      for await (const each of this.probe.differences(this.#timely(requests, 1))) {
-        found.set(...each);
+      for (const request of this.#timely(requests, 1)) {
+        const answer = await this.#ask(request);
+        if (answer !== this.answers.get(request)) found.set(request, answer);
       }
       return found;
     });

@@ -10,7 +10,7 @@ import {
   runCase,
   withCases,
 } from "../policy_test/case_handler.ts";
-import { holdSequences } from "../policy_test/probe.ts";
+import { holdSequences } from "../policy_test/sequences.ts";
 import { exposedRelations, keyOf } from "../policy_test/targets.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 

@@ -213,28 +213,23 @@ function nestedInserts(
   });
 }
 
-/** Returns calls of a function. Required arguments have values of their types in a row of each relation, else null. */
+/** Returns calls of a function. Required arguments have values of their types in a row of each relation, else no text. */
 export function callsOf(
-  { name, parameters, volatility }: Routine,
+  { name, parameters }: Routine,
   targets: readonly RelationTarget[],
 ): readonly CaseRequest[] {
   const required = parameters.filter((each) => each.required);
-  const calls = targets.map(({ relation: { columns }, rows: [row = {}] }) =>
-    JSON.stringify(Object.fromEntries(required.map(({ name, baseType }) => {
+  const queries = targets.map(({ relation: { columns }, rows: [row = {}] }) =>
+    required.map(({ name, baseType }) => {
       const column = columns.find((each) => each.baseType === baseType);
-      return [name, column === undefined ? null : row[column.name] ?? null];
-    })))
+      const value = column === undefined ? null : row[column.name];
+      return `${encodeText(name)}=${encodeText(String(value ?? ""))}`;
+    }).join("&")
   );
-  return [...new Set(calls)].map((body) => {
-    const target = `/rpc/${pathSegment(name)}`;
-    if (volatility === "volatile") return { method: "POST", target, headers: [], body };
-    const query = Object.entries(JSON.parse(body))
-      .map(([key, value]) => `${encodeText(key)}=${encodeText(String(value ?? ""))}`).join("&");
-    return {
-      method: "GET",
-      target: query === "" ? target : `${target}?${query}`,
-      headers: [],
-      body: null,
-    };
-  });
+  return [...new Set(queries)].map((query) => ({
+    method: "GET",
+    target: `/rpc/${pathSegment(name)}${query && `?${query}`}`,
+    headers: [],
+    body: null,
+  }));
 }

@@ -2,7 +2,6 @@
 import type { QualifiedName, Relation } from "../../../state/schema_cache/schema_cache.ts";
 import { refusal } from "../../../database/connection/savepoint_database.ts";
 import { compile, ident, sql } from "../../../base/sql/fragment.ts";
-import { groupBy } from "../../../base/lib/group_by.ts";
 import { readAccess } from "../access/cells.ts";
 import type { CaseRequest } from "./case_file.ts";
 import type { CaseState } from "./case_handler.ts";
@@ -19,8 +18,6 @@ export function exposedRelations({ appState: { snapshot } }: CaseState): readonl
 
 const plain = (name: string) => name.replaceAll('"', "");
 
-/** Returns the name of a cell without quotes and parameters: `api.doc`, `api.pay()`. */
-export const cellKey = (name: string) => plain(name).replace(/\(.*/, "()");
 export const keyOf = ({ schema, name }: QualifiedName) => plain(`${schema}.${name}`);
 
 const actions = ["select", "insert", "update", "delete"] as const;
@@ -28,25 +25,23 @@ const actions = ["select", "insert", "update", "delete"] as const;
 /** The rows that requests to a relation name. */
 export type RowsOf = (relation: Relation) => Promise<Pick<RelationTarget, "rows" | "visible">>;
 
-/** Resolves with the requests by {@linkcode cellKey}, from the simplest on. Only the first schema has functions. */
+/** Resolves with the requests, from the simplest on. Only the first schema has functions. */
 export async function callerRequests(
   state: CaseState,
   role: string,
   rowsOf: RowsOf,
-): Promise<ReadonlyMap<string, readonly CaseRequest[]>> {
+): Promise<readonly CaseRequest[]> {
   const { config, cache } = state.appState.snapshot;
   const schema = config.dbSchemas[0]!;
   const options = { schema, hasAggregates: config.dbAggregatesEnabled };
   const targets = await readTargets(state, role, rowsOf);
   const routines = cache!.routineNames(schema).flatMap((name) => cache!.routines({ schema, name }));
-  const calls = groupBy(routines, (each) => `${keyOf(each)}()`);
-  return new Map([
-    ...targets.map((each) => [keyOf(each.relation), requestsOf(each, options)] as const),
-    ...Array.from(
-      calls,
-      ([key, all]) => [key, all.flatMap((each) => callsOf(each, targets))] as const,
-    ),
-  ]);
+  return [
+    ...targets.flatMap((each) => requestsOf(each, options)),
+    // A volatile function may do what no rollback undoes.
+    ...routines.filter(({ volatility }) => volatility !== "volatile")
+      .flatMap((each) => callsOf(each, targets)),
+  ];
 }
 
 async function readTargets(
