@@ -1,5 +1,4 @@
 /** Permitted requests, as wings describe them to each other. @module */
-import type { QualifiedName } from "../state/schema_cache/schema_cache.ts";
 import type { Schema } from "./response/openapi/v3_schemas.ts";
 import type { DataPlan } from "./transaction/data_plan.ts";
 
@@ -28,6 +27,7 @@ export interface DescribedOperation {
   readonly body: Schema | null;
   /** Null without a body, or if it is not JSON. */
   readonly result: Schema | null;
+  /** With a value of each parameter. */
   readonly plan: DataPlan;
   /** Line of its file. */
   readonly line: number;
@@ -44,9 +44,6 @@ export function isDescribed(
 ): operation is DescribedOperation {
   return !("problem" in operation);
 }
-
-/** Returns a value that a column has; null if it is unknown. */
-export type SampleOf = (relation: QualifiedName, column: string) => string | null;
 
 /** Returns the query string of an operation with values, by the names of its parameters. */
 export function fillTemplate(

@@ -9,10 +9,7 @@ import { loadConfig } from "../../src/state/config/load.ts";
 import { quoted } from "../../src/wings/audit/contract/contract.ts";
 import { contractChanges } from "../../src/wings/audit/contract/diff.ts";
 import { operationFacts } from "../../src/wings/audit/operations/operation_facts.ts";
-import {
-  operationFindings,
-  readSamples,
-} from "../../src/wings/audit/operations/operation_findings.ts";
+import { operationFindings } from "../../src/wings/audit/operations/operation_findings.ts";
 import { OperationGuard } from "../../src/wings/operations/guard.ts";
 import { parseOperations } from "../../src/wings/operations/operation_file.ts";
 import { load } from "../support/database/schema_cache.ts";
@@ -127,7 +124,7 @@ async function factsOf(client: PGlite): Promise<ReadonlyMap<string, string>> {
   });
   const cache = await load({ query }, { tags: true });
   const guard = new OperationGuard({ config, cache } as Snapshot, operations);
-  const described = guard.operations(() => null);
+  const described = guard.operations();
   return new Map(await operationFacts(described, databaseOf(client), quoted));
 }
 
@@ -189,11 +186,10 @@ list web_anon GET /products?select=id&id=in.(*..5)&released=gt.*&limit=..9&offse
   const guard = new OperationGuard({ config, cache } as Snapshot, file);
   const database = databaseOf(client);
   await client.exec("begin");
-  const described = guard.operations(await readSamples(database));
-  const findings = await operationFindings(described, database, { dbMaxCost: 100 });
+  const findings = await operationFindings(guard.operations(), database, { dbMaxCost: 100 });
   await client.close();
   deepStrictEqual(
-    findings.map(([{ level, name, message, sql }]) =>
+    findings.map(({ level, name, message, sql }) =>
       `${level} ${name}: ${message.replace(/costs \d+/, "costs N")}${sql ?? ""}`
     ),
     [

@@ -1,6 +1,5 @@
 /** `svc record`, and a service that permits the recorded requests only. */
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { withClient } from "../support/database/postgres_client.ts";
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { engines } from "../support/database/engines.ts";
 import { testSecret } from "../support/handler/token.ts";
 import type { RequestParts } from "../support/handler/request.ts";
@@ -75,25 +74,5 @@ Deno.test("svc record writes a file, which a service enforces and reads again", 
     service.signal("SIGUSR2");
     await service.stderr.waitFor(/config-reloaded/, { after });
     strictEqual((await service.fetch(added)).status, 200);
-  });
-
-  await t.step("svc check --measure measures the index of an operation", async () => {
-    const table = `create table api.big (id int primary key, kind int);
-      insert into api.big select n, n % 1000 from generate_series(1, 20000) n;
-      analyze api.big;
-      grant select on api.big to anon;`;
-    await withClient(database.superuserUri!, (client) => client.query(table));
-    await folder.write("big.operations", "scan anon GET /big?select=id&kind=eq.*\n");
-    const run = async (uri: string) => {
-      const args = ["check", "--measure", "--json", "--operations=big.operations", "svc.conf"];
-      const { stdout } = await folder.run(args, { SVC_DB_URI: uri });
-      const found: readonly Record<string, string>[] = JSON.parse(stdout);
-      return found.find(({ name }) => name === "operation-index")!;
-    };
-    const { message, sql } = await run(database.superuserUri!);
-    match(message!, /^operation scan of anon reads all rows of api\.big: .* → .* on 20,000 rows$/);
-    strictEqual(sql, "create index on api.big (kind);");
-    // The login role cannot create the index.
-    match((await run(database.uri))["message"]!, /: not measured, 42501$/);
   });
 });

@@ -22,7 +22,7 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
-import type { BrokenOperation, DescribedOperation, SampleOf } from "../described_operation.ts";
+import type { BrokenOperation, DescribedOperation } from "../described_operation.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import type { ColumnPrivileges } from "./column_privileges.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
@@ -126,7 +126,7 @@ export interface GuardedRequest {
 /** Decides about the requests of a snapshot. */
 export interface RequestGuard {
   /** Returns the permitted requests. Default: they are unknown. */
-  operations?(sampleOf?: SampleOf): readonly (BrokenOperation | DescribedOperation)[];
+  operations?(): readonly (BrokenOperation | DescribedOperation)[];
   /**
    * Checks a request: its head, and once more when its body has arrived. Returns whether the second check needs
    * the whole body. Throws the error of a request that it refuses.

@@ -4,7 +4,6 @@ import {
   type DescribedOperation,
   fillTemplate,
   type OperationParameter,
-  type SampleOf,
 } from "../../api/described_operation.ts";
 import { plan, readOf } from "../../api/plan/plan.ts";
 import type { ReadItem, ReadNode } from "../../api/plan/read/read_node.ts";
@@ -33,24 +32,23 @@ import type { OperationLine } from "./operation_file.ts";
 import { parseLine, rowsPart } from "./operation_index.ts";
 import { encoded } from "./sent_operation.ts";
 
-/**
- * Describes an operation. Its plan has the values that `sampleOf` returns, or none without it. Throws the
- * errors of the plan.
- */
+/** Describes an operation. Throws the errors of its plan. */
 export function describeOperation(
   operation: OperationLine,
   snapshot: Snapshot,
-  sampleOf: SampleOf | undefined,
 ): DescribedOperation {
   const masked = planOf(operation, snapshot);
-  const list = new ParameterList(masked, sampleOf);
+  const list = new ParameterList(masked);
   const template = templateOf(operation, list);
-  const { parameters, samples } = list;
+  const { parameters } = list;
+  const samples = Object.fromEntries(
+    parameters.map(({ name, schema }) => [name, sampleOf(schema)]),
+  );
   const query = fillTemplate({ template, parameters }, samples);
   const { name, roles, method, path, headers, line, body } = operation;
   return {
     ...{ name, roles, method, path, headers, line, template, parameters },
-    plan: sampleOf === undefined ? masked : planOf({ ...operation, query }, snapshot),
+    plan: planOf({ ...operation, query }, snapshot),
     body: body === null ? null : bodySchema(body, masked),
     result: resultSchema(masked, snapshot.cache!),
   };
@@ -95,24 +93,14 @@ function exampleOf({ isList, members }: MembersPattern): unknown {
 /** The values of an operation that clients choose. */
 class ParameterList {
   readonly parameters: OperationParameter[] = [];
-  /** A value of each parameter, by its name. */
-  readonly samples: Record<string, unknown> = {};
-  readonly planned: DataPlan;
-  readonly #sampleOf: SampleOf | undefined;
 
-  constructor(planned: DataPlan, sampleOf: SampleOf | undefined) {
-    this.planned = planned;
-    this.#sampleOf = sampleOf;
-  }
+  constructor(readonly planned: DataPlan) {}
 
-  /** Adds a parameter of a column, or of none. Returns its place in a template. */
-  add(label: string, parameter: Omit<OperationParameter, "name">, column?: Column): string {
+  /** Adds a parameter. Returns its place in a template. */
+  add(label: string, parameter: Omit<OperationParameter, "name">): string {
     const base = label.replaceAll(/\W+/g, "_").replace(/^_+/, "") || "value";
     const name = freeName(base, this.parameters.map((each) => each.name));
     this.parameters.push({ name, ...parameter });
-    const relation = relationIn(this.planned);
-    const found = relation && column && this.#sampleOf?.(relation, column.name);
-    this.samples[name] = found ?? sampleOfType(parameter.schema);
     return `{${name}}`;
   }
 }
@@ -156,15 +144,15 @@ function operandTemplate(
   const isQuoted = isList || field !== null;
   const limit = maxItems === undefined ? {} : { maxItems: Number(maxItems) };
   const schema = isList ? { type: "array", items, ...limit } : items;
-  return list.add(label, { schema, isQuoted }, column);
+  return list.add(label, { schema, isQuoted });
 }
 
 /** Returns a value of a type: the highest limit, or a text that the type reads. */
-function sampleOfType({ type, maximum, enum: labels, format, items }: Schema): unknown {
+function sampleOf({ type, maximum, enum: labels, format, items }: Schema): unknown {
   if (Array.isArray(labels)) return labels[0];
   switch (type) {
     case "array":
-      return [sampleOfType(items as Schema)];
+      return [sampleOf(items as Schema)];
     case "boolean":
       return true;
     case "integer":

@@ -2,11 +2,7 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { percentDecode } from "../../base/http/percent.ts";
-import type {
-  BrokenOperation,
-  DescribedOperation,
-  SampleOf,
-} from "../../api/described_operation.ts";
+import type { BrokenOperation, DescribedOperation } from "../../api/described_operation.ts";
 import type { Exchange, GuardedRequest, RequestGuard } from "../../api/handler/exchange.ts";
 import type { QueryShape } from "../../api/handler/plan_cache/query_shape.ts";
 import type { Action } from "../../api/request/action.ts";
@@ -80,16 +76,10 @@ export class OperationGuard implements RequestGuard {
     return payload === null && rules.some(({ needsText }) => needsText) ? "text" : "keys";
   }
 
-  /** Describes the operations, once without samples. */
-  operations(sampleOf?: SampleOf): readonly (BrokenOperation | DescribedOperation)[] {
-    if (sampleOf !== undefined) return this.#describe(sampleOf);
-    return this.#described ??= this.#describe(undefined);
-  }
-
-  #describe(sampleOf: SampleOf | undefined): readonly (BrokenOperation | DescribedOperation)[] {
-    return this.#lines.map((line) => {
+  operations(): readonly (BrokenOperation | DescribedOperation)[] {
+    return this.#described ??= this.#lines.map((line) => {
       try {
-        return describeOperation(line, this.#snapshot, sampleOf);
+        return describeOperation(line, this.#snapshot);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         return { ...line, problem: error.fields.message };

@@ -10,11 +10,7 @@ import {
 import { measureFindings } from "../diagnosis/measure.ts";
 import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../../../base/dialect.ts";
-import {
-  type OperationFinding,
-  operationFindings,
-  readSamples,
-} from "../operations/operation_findings.ts";
+import { operationFindings } from "../operations/operation_findings.ts";
 import type { Config } from "../../../state/config/options.ts";
 import { indexSchemaCache } from "../../../state/schema_cache/lookups.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
@@ -103,14 +99,13 @@ async function readFindings(
     readCatalogue(database, config),
     notificationFindings(database, config),
   ]);
-  const ofOperations = await operationsIn(appState, config, openGuard);
   const findings = [
     ...findingsOf(catalogue, { config, program }),
-    ...ofOperations.map(([finding]) => finding),
+    ...await operationsIn(appState, config, openGuard),
   ];
   return [
     ...lost,
-    ...isMeasured ? await measureFindings(database, findings, catalogue, ofOperations) : findings,
+    ...isMeasured ? await measureFindings(database, findings, catalogue) : findings,
   ];
 }
 
@@ -119,11 +114,11 @@ async function operationsIn(
   appState: AppState,
   config: Config,
   openGuard: CommandContext["openGuard"],
-): Promise<readonly OperationFinding[]> {
+): Promise<readonly Finding[]> {
   if (openGuard({ ...appState.snapshot, config }) === null) return [];
   const data = await appState.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");
   const guard = openGuard({ ...appState.snapshot, config, cache: indexSchemaCache(data) });
-  const operations = guard?.operations?.(await readSamples(appState.database)) ?? [];
+  const operations = guard?.operations?.() ?? [];
   return await operationFindings(operations, appState.database, config);
 }

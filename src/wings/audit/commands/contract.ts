@@ -71,6 +71,6 @@ async function contractOf(appState: AppState, openGuard: OpenGuard): Promise<Con
   if (data === null) throw new Error("the schema cache cannot be loaded");
   const cache = indexSchemaCache(data);
   const guard = openGuard({ ...appState.snapshot, config, cache });
-  const operations = guard?.operations?.(() => null) ?? [];
+  const operations = guard?.operations?.() ?? [];
   return await readContract(appState.database, { config, cache, operations });
 }

@@ -1,5 +1,4 @@
 /** `svc isolate`: tries to learn of rows that callers cannot see. Nothing is committed. @module */
-import { writeFileSync } from "node:fs";
 import { svcDialect } from "../../../base/dialect.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import { print, printError } from "../../../base/observe/output.ts";
@@ -11,7 +10,6 @@ import {
 } from "../../../api/command.ts";
 import { isolateFile } from "../isolation/isolate.ts";
 import { readInclude } from "../policy_test/read_cases.ts";
-import { junitText, type ReportedCase } from "../policy_test/report.ts";
 import { readFiles } from "./policy_tests.ts";
 
 export const isolateCommand: Command = {
@@ -20,7 +18,6 @@ export const isolateCommand: Command = {
   example: "isolate tests/orders.cases svc.conf",
   page: "docs/how-to/check-that-policies-hold.md",
   flags: flagsOf({
-    "--junit=FILE": "Write the results as JUnit",
     "--seconds=N": "Name what was not reached after N seconds. Default: 60",
   }),
   operands: { pattern: /\.cases$/, placeholder: "FILE.cases", doc: "Default: all below tests/" },
@@ -44,23 +41,18 @@ async function isolate(
     const limit = { msPerCaller: 1000 * seconds / callers, now, report };
     // Generated requests may fail in any way.
     const setup = { ...connection, readInclude, observe: () => {} };
-    const results: ReportedCase[] = [];
+    let count = 0;
     let requests = 0;
     for (const each of files) {
       const found = await isolateFile({ ...each, setup }, limit);
       requests += found.requests;
       found.notes.forEach((note) => report(`${each.name}: ${note}`));
-      for (const { line, text, key } of found.findings) {
+      count += found.findings.length;
+      for (const { line, text } of found.findings) {
         const place = line === null ? `LEAK ${each.name}` : `FAIL ${each.name}:${line}`;
         print(`${printable(`${place} ${text}`)}\n`);
-        const [name = "", method = "", target = ""] = key.split(" ");
-        const reported = { name, method, target, line: line ?? 0 };
-        results.push({ file: each.name, case: reported, difference: text });
       }
     }
-    const junit = flags.get("--junit");
-    if (junit !== undefined) writeFileSync(junit, junitText(results));
-    const count = results.length;
     report(`${count === 0 ? "no" : count} leaks by ${requests} requests`);
     // A run that compared nothing shows nothing.
     if (count + requests === 0) throw new Error("no request was compared");

@@ -5,7 +5,6 @@ import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { catalogueSql, compile, type Sql, sql } from "../../../base/sql/fragment.ts";
 import type { Finding } from "./finding.ts";
 import { type Experiment, policyFindings } from "./policy_findings.ts";
-import type { OperationFinding } from "../operations/operation_findings.ts";
 import type { CatalogueFacts, CatalogueRow } from "./query.ts";
 
 /** Most rows of a table that is measured. */
@@ -16,16 +15,12 @@ export async function measureFindings(
   database: Database,
   findings: readonly Finding[],
   catalogue: CatalogueFacts,
-  ofOperations: readonly OperationFinding[] = [],
 ): Promise<readonly Finding[]> {
   const experiments = new Map([
     ...policyFindings(catalogue).map(([finding, experiment]) =>
       [keyOf(finding), experiment] as const
     ),
     ...catalogue.rows.filter(([name]) => name === "foreign-key-index").map(keyExperiment),
-    ...ofOperations.flatMap(([finding, experiment]) =>
-      experiment === null ? [] : [[keyOf(finding), experiment] as const]
-    ),
   ]);
   const measured: Finding[] = [];
   // One after the other: they would slow each other down.

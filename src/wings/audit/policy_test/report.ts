@@ -4,7 +4,7 @@ import { openGuardOf } from "../../../api/handler/handler.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import { type RunSetup, withCaseState } from "./case_handler.ts";
-import type { CaseResult, PolicyCase } from "./case_file.ts";
+import type { CaseResult } from "./case_file.ts";
 
 /** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */
 export function failureText(results: readonly CaseResult[], why: string): string {
@@ -15,11 +15,11 @@ export function failureText(results: readonly CaseResult[], why: string): string
   }).join("");
 }
 
-function failuresOf<Result extends ReportedCase>(results: readonly Result[]): readonly Result[] {
+function failuresOf(results: readonly CaseResult[]): readonly CaseResult[] {
   return results.filter(({ difference }) => difference !== null);
 }
 
-function nameOf({ case: { name, method, target } }: ReportedCase): string {
+function nameOf({ case: { name, method, target } }: CaseResult): string {
   return `${name} ${method} ${target}`;
 }
 
@@ -75,13 +75,8 @@ function gap(missing: readonly string[], noun: string, plural: string): string {
   return printable(`; no case for ${missing.length} ${noun}${end}: ${missing.join(", ")}`);
 }
 
-/** The parts of a result that JUnit has. */
-export interface ReportedCase extends Pick<CaseResult, "file" | "difference"> {
-  readonly case: Pick<PolicyCase, "name" | "method" | "target" | "line">;
-}
-
 /** Returns the document of JUnit: a suite for each file, a test case for each line. */
-export function junitText(results: readonly ReportedCase[]): string {
+export function junitText(results: readonly CaseResult[]): string {
   const suites = Array.from(groupBy(results, ({ file }) => file), ([file, own]) => [
     `<testsuite name="${xml(file)}" tests="${own.length}" failures="${failuresOf(own).length}">`,
     ...own.map((result) => {
