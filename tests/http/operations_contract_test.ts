@@ -198,7 +198,7 @@ list web_anon GET /products?select=id&id=in.(*..5)&released=gt.*&limit=..9&offse
       "create index on api.big (kind, note);",
       "error operation-broken: operation gone, line 3: Could not find the table 'api.nix' in the schema cache",
       "error operation-broken: operation lost, line 4, fails for web_anon: 42703 column big.nix does not exist",
-      "warn operation-refused: operation shut, line 5, fails for web_anon: " +
+      "error operation-broken: operation shut, line 5, fails for web_anon: " +
       "42501 permission denied for table customers",
     ],
   );

@@ -116,7 +116,7 @@ suite.test("agents have a tool for each operation of their role", async (api) =>
   const unknown = await mcp.call("some", { id: [1], name: "x" }).catch((error: Error) =>
     error.message
   );
-  match(String(unknown), /some: unknown tool/);
+  match(String(unknown), /Unknown tool: some/);
 });
 
 Deno.test("a live query is the GET below its path", async () => {

@@ -110,16 +110,23 @@ export async function callTool(
   check: CheckArguments,
 ): Promise<ToolResult> {
   const { host, config } = session;
-  if (config.mcpTools.includes(operationsWord)) {
-    return await callOperationTool({ name, arguments: values }, session, check);
-  }
-  const ofFunction = toolFunctions(config).find(({ tool }) => tool === name);
-  const tool = configuredTools(config).find((each) => each.name === name);
+  const isPermitted = config.mcpTools.includes(operationsWord);
+  const operations = isPermitted ? operationTools(session) : [];
+  const operation = operations.find(({ definition }) => definition.name === name);
+  const ofFunction = isPermitted
+    ? undefined
+    : toolFunctions(config).find(({ tool }) => tool === name);
+  const tool = isPermitted
+    ? operation?.definition
+    : configuredTools(config).find((each) => each.name === name);
   const label = tool !== undefined || ofFunction !== undefined ? name : "_unknown";
   try {
+    if (ofFunction === undefined) await checkCall(tool, { name, arguments: values }, check);
     const result = ofFunction !== undefined
       ? await callFunctionTool(ofFunction, values, session)
-      : await runTool(tool, { name, arguments: values }, session, check);
+      : operation !== undefined
+      ? await callOperation(operation, values, session)
+      : await tools.get(name)!.run(values as never, session);
     host.countCall(label, result.isError ? "error" : "success");
     return result;
   } catch (thrown) {
@@ -132,32 +139,15 @@ export async function callTool(
   }
 }
 
-async function callOperationTool(
-  { name, arguments: values = {} }: ToolCall,
-  session: Session,
-  check: CheckArguments,
-): Promise<ToolResult> {
-  const tool = operationTools(session).find(({ definition }) => definition.name === name);
-  const problem = tool === undefined ? "unknown tool" : await check(tool.definition, values);
-  if (tool === undefined || problem !== null) {
-    session.host.countCall(tool === undefined ? "_unknown" : name, "invalid");
-    throw new InvalidParams(`${name}: ${problem}`);
-  }
-  const result = await callOperation(tool, values, session);
-  session.host.countCall(name, result.isError ? "error" : "success");
-  return result;
-}
-
-async function runTool(
+/** Throws `InvalidParams` for an unknown tool and for wrong arguments. */
+async function checkCall(
   tool: ToolDefinition | undefined,
   { name, arguments: values }: ToolCall,
-  session: Session,
   check: CheckArguments,
-): Promise<ToolResult> {
+): Promise<void> {
   if (tool === undefined) throw new InvalidParams(`Unknown tool: ${name}`);
   const problem = await check(tool, values);
   if (problem !== null) throw new InvalidParams(`${name}: ${problem}`);
-  return await tools.get(name)!.run(values as never, session);
 }
 
 async function callFunctionTool(

@@ -15,23 +15,18 @@ export async function operationFacts(
   const facts: OperationFact[] = [];
   for (const operation of operations) {
     for (const role of operation.roles) {
-      const fact = "problem" in operation
-        ? `broken: ${operation.problem}`
-        : [...shapesOf(operation), ...await failures(operation, role, database)].join("; ");
-      facts.push([`operation ${quoted(operation.name)} ${quoted(role)}`, fact]);
+      const subject = `operation ${quoted(operation.name)} ${quoted(role)}`;
+      if ("problem" in operation) {
+        facts.push([subject, `broken: ${operation.problem}`]);
+        continue;
+      }
+      // A role may lack a privilege, and a function a name.
+      const found = await explainOperation(operation, role, database);
+      const failures = found?.kind === "error" ? [`fails ${found.sqlstate}`] : [];
+      facts.push([subject, [...shapesOf(operation), ...failures].join("; ")]);
     }
   }
   return facts;
-}
-
-/** Returns the error for a role without a privilege, or for a missing name. */
-async function failures(
-  operation: DescribedOperation,
-  role: string,
-  database: Database,
-): Promise<readonly string[]> {
-  const found = await explainOperation(operation, role, database);
-  return found?.kind === "error" ? [`fails ${found.sqlstate}`] : [];
 }
 
 function shapesOf({ parameters, body, result }: DescribedOperation): readonly string[] {

@@ -14,8 +14,6 @@ import { type ExplainNode, explainOperation } from "./operation_plans.ts";
 /** Most rows of a table that may be read one by one. */
 const maxScannedRows = 10_000;
 
-type FindingParts = Pick<Finding, "level" | "message" | "name">;
-
 /** Explains each operation under each of its roles. */
 export async function operationFindings(
   operations: readonly (BrokenOperation | DescribedOperation)[],
@@ -25,7 +23,7 @@ export async function operationFindings(
   const findings: Finding[] = [];
   for (const operation of operations) {
     const { name: subject, line, roles } = operation;
-    const add = (parts: FindingParts, sql: string | null = null) =>
+    const add = (parts: Pick<Finding, "level" | "message" | "name">, sql: string | null = null) =>
       findings.push({ ...parts, subject, sql });
     if ("problem" in operation) {
       const message = `operation ${subject}, line ${line}: ${operation.problem}`;
@@ -36,7 +34,9 @@ export async function operationFindings(
       const found = await explainOperation(operation, role, database);
       if (found === null) continue;
       if (found.kind === "error") {
-        add(failureOf(found, `operation ${subject}, line ${line}, fails for ${role}`));
+        const place = `operation ${subject}, line ${line}, fails for ${role}`;
+        const message = `${place}: ${found.sqlstate} ${found.message}`;
+        add({ name: "operation-broken", level: "error", message });
         continue;
       }
       const cost = Math.ceil(Number(found.root["Total Cost"]));
@@ -53,16 +53,6 @@ export async function operationFindings(
     }
   }
   return findings;
-}
-
-function failureOf(
-  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
-  place: string,
-): FindingParts {
-  const text = `${place}: ${sqlstate} ${message}`;
-  return sqlstate === "42501"
-    ? { name: "operation-refused", level: "warn", message: text }
-    : { name: "operation-broken", level: "error", message: text };
 }
 
 /** By names: `to_regclass` fails where the login role may not use the schema. */

@@ -62,8 +62,7 @@ function RequestList(): View {
     setRequests(await readConsole<ConsoleRequests>(`requests?status=${status}`));
   usePolling(() => isPaused || void guarded(read), 2000, [isPaused, status]);
   const words = text.toLowerCase();
-  const list = orders[order](requests);
-  const shown = list.filter(({ target, role, method, operation }) =>
+  const shown = orders[order](requests).filter(({ target, role, method, operation }) =>
     `${method} ${target} ${role ?? ""} ${operation ?? ""}`.toLowerCase().includes(words)
   ).slice(0, maxRows);
   return html`
@@ -89,31 +88,12 @@ function RequestList(): View {
               : "pause"} /></button>
         </div>
       </div>
-      <${OperationList} requests=${list} />
       ${shown.length === 0 ? html`<${Empty} title="No requests" />` : html`
         <${DataTable} label="List of requests" numbers=${[4, 5]} rows=${shown.map(requestRow)}
           keys=${shown.map(({ id, time }) => `${id} ${time}`)}
           head=${["Time", "Status", "Request", "Role", "Duration", "Size"]} />
       `}
     </section>
-  `;
-}
-
-/** The number and the times of the requests of each operation; empty without operations. */
-function OperationList({ requests }: { readonly requests: readonly ListedRequest[] }): View {
-  const named = requests.filter(({ operation }) => operation !== undefined);
-  const groups = Map.groupBy(named, ({ operation }) => operation!);
-  if (groups.size === 0) return null;
-  const rows = [...groups].sort(([, one], [, other]) => other.length - one.length).map(
-    ([operation, own]) => {
-      const times = own.map(({ ms }) => ms.total).sort((one, other) => one - other);
-      const failed = own.filter(({ status }) => status >= 400).length;
-      return [operation, own.length, failed, durationText(times[Math.floor(times.length / 2)]!)];
-    },
-  );
-  return html`
-    <${DataTable} label="Operations" numbers=${[1, 2, 3]} rows=${rows}
-      keys=${rows.map(([name]) => name)} head=${["Operation", "Requests", "Failed", "Median"]} />
   `;
 }
 
