@@ -457,17 +457,17 @@ suite.test("the nearest operation is named to a client with a token", async (api
     [
       "GET /products?select=id,name&price=gte.1&order=id&limit=3",
       undefined,
-      "The nearest operation is list: limit is ..3 instead of ..2",
+      "The nearest operation is list: limit=..3 instead of limit=..2&offset=..10",
     ],
     [
       "PATCH /orders?id=eq.1",
       { secret: "x" },
-      "The nearest operation is note: the member secret is not one of the operation",
+      "The nearest operation is note: {secret} instead of {note}",
     ],
     [
       "PATCH /orders?id=eq.1&status=eq.open",
       { status: "paid" },
-      'The nearest operation is cancel: status is not "cancelled"',
+      'The nearest operation is cancel: status=eq.* {status} instead of status=eq.open {status="cancelled", note?}',
     ],
     ["GET /v", undefined, "No operation has this path"],
   ] as const;

@@ -20,7 +20,7 @@ const recorded = `# Reviewed.
 products_by_price  anon,writer  GET  /products?select=id,name&price=gte.*&limit=..2
 products  anon  GET  /products?select=id&order=id
     Accept: text/csv
-change_orders_by_id  writer  PATCH  /orders?id=eq.*  {note}
+patch_orders_by_id  writer  PATCH  /orders?id=eq.*  {note}
 delete_lines_by_order_id  writer  DELETE  /lines?order_id=eq.*
 `;
 

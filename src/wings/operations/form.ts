@@ -15,6 +15,7 @@ export interface FormOperand {
 }
 
 export interface Form {
+  readonly action: Action;
   /** Equal for requests that differ by values, limits and offsets alone. */
   readonly key: string;
   readonly operands: readonly FormOperand[];
@@ -60,7 +61,7 @@ export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
       ? null
       : canonicalText(parseMediaType(headers["content-type"]?.trim() || "application/json")),
   }, operands);
-  return { key, operands, rows };
+  return { action, key, operands, rows };
 }
 
 function rowsOf({ bounds: { first, last }, query }: ApiRequest): Form["rows"] {

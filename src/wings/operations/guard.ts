@@ -5,7 +5,6 @@ import { percentDecode } from "../../base/http/percent.ts";
 import type { BrokenOperation, DescribedOperation } from "../../api/described_operation.ts";
 import type { Exchange, GuardedRequest, RequestGuard } from "../../api/handler/exchange.ts";
 import type { QueryShape } from "../../api/handler/plan_cache/query_shape.ts";
-import type { Action } from "../../api/request/action.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
 import { isClauseName } from "../../api/request/url/clause_params.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
@@ -14,18 +13,18 @@ import { describeOperation } from "./describe.ts";
 import { type Form, formOf } from "./form.ts";
 import { nearestText } from "./nearest.ts";
 import { type OperationLine, parseOperations } from "./operation_file.ts";
-import { allows, hasLiterals, OperationIndex } from "./operation_index.ts";
+import {
+  allows,
+  hasLiterals,
+  indexOperations,
+  type OperationIndex,
+  type OperationRule,
+} from "./operation_index.ts";
 import type { OperationsConfig } from "./operation_options.ts";
 import { sentOperation } from "./sent_operation.ts";
 
 /** Most forms that are kept by the shapes of their requests; all are discarded together. */
 const maxForms = 4096;
-
-/** The form of the requests of a shape. */
-interface ShapeForm {
-  readonly form: Form;
-  readonly action: Action;
-}
 
 /** Makes the guard of a snapshot; null without `operations`. */
 export function openOperations(snapshot: Snapshot): RequestGuard | null {
@@ -40,15 +39,15 @@ export class OperationGuard implements RequestGuard {
   readonly #snapshot: Snapshot;
   readonly #lines: readonly OperationLine[];
   readonly #roles: readonly string[] | null;
-  readonly #index: OperationIndex;
-  readonly #forms = new Map<string, ShapeForm>();
+  /** Null before the first request: a service starts without a schema cache. */
+  #index: OperationIndex | null = null;
+  readonly #forms = new Map<string, Form>();
   #described: readonly (BrokenOperation | DescribedOperation)[] | null = null;
 
   constructor(snapshot: Snapshot, lines: readonly OperationLine[]) {
     this.#snapshot = snapshot;
     this.#lines = lines;
     this.#roles = (snapshot.config as OperationsConfig).operationsRoles;
-    this.#index = new OperationIndex(lines, snapshot);
   }
 
   binds(role: string): boolean {
@@ -59,13 +58,13 @@ export class OperationGuard implements RequestGuard {
     const role = exchange.role ?? "";
     if (!this.binds(role)) return "keys";
     const { pieces, payload, isPart } = request;
-    const { form, action } = this.#formOf(request);
-    if (action.kind === "root") return "keys";
-    if (action.kind === "options") {
+    const form = this.#formOf(request);
+    if (form.action.kind === "root") return "keys";
+    if (form.action.kind === "options") {
       const hasPath = this.#linesAt(pieces.path, role).length > 0;
       return hasPath ? "keys" : this.#refuse(exchange, request, role);
     }
-    const rules = (this.#index.rulesOf(pieces).get(form.key) ?? []).filter((rule) =>
+    const rules = this.#rulesOf(form).filter((rule) =>
       rule.line.roles.includes(role) && allows(rule, form)
     );
     const rule = rules.find(({ line }) =>
@@ -87,29 +86,33 @@ export class OperationGuard implements RequestGuard {
     });
   }
 
+  #rulesOf({ key }: Form): readonly OperationRule[] {
+    this.#index ??= indexOperations(this.#lines, this.#snapshot);
+    return this.#index.get(key) ?? [];
+  }
+
   /** Returns the form of a request, without parsing it if its shape has one form. */
-  #formOf({ pieces, shape }: GuardedRequest): ShapeForm {
+  #formOf({ pieces, shape }: GuardedRequest): Form {
     const known = shape === null ? undefined : this.#forms.get(shape.key);
     if (known !== undefined) return withOffset(known, shape!);
     const { request } = parseHead(pieces, this.#snapshot.config);
-    const { action, query: { callArguments } } = request;
-    const parsed = { form: formOf(request, this.#snapshot), action };
-    const rules = this.#index.rulesOf(pieces).get(parsed.form.key) ?? [];
+    const { query: { callArguments } } = request;
+    const form = formOf(request, this.#snapshot);
+    const rules = this.#rulesOf(form);
     // Depending on its value, an argument of a clause's name may read as a clause.
     const isShared = !rules.some(hasLiterals) &&
       !callArguments.some(([name]) => isClauseName(name));
     if (shape !== null && isShared) {
       if (this.#forms.size >= maxForms) this.#forms.clear();
-      this.#forms.set(shape.key, parsed);
+      this.#forms.set(shape.key, form);
     }
-    return parsed;
+    return form;
   }
 
   #refuse(exchange: Exchange, { pieces, payload, isPart }: GuardedRequest, role: string): never {
     if (!isPart) exchange.admission?.refundIdentity();
     const { line } = sentOperation(pieces, { role, payload }, this.#snapshot);
-    const request = { line, query: pieces.query, payload };
-    const text = nearestText(request, this.#linesAt(pieces.path, role));
+    const text = nearestText(line, this.#linesAt(pieces.path, role));
     // A client without a token must not learn what others may send.
     throw errors.unknownOperation(text, exchange.identity?.authenticated === true);
   }
@@ -122,9 +125,7 @@ export class OperationGuard implements RequestGuard {
   }
 }
 
-function withOffset(known: ShapeForm, { offsetAt, values }: QueryShape): ShapeForm {
-  if (offsetAt < 0) return known;
-  const { form } = known;
-  const rows = new Map([...form.rows, ["offset", BigInt(values[offsetAt]!)]]);
-  return { ...known, form: { ...form, rows } };
+function withOffset(form: Form, { offsetAt, values }: QueryShape): Form {
+  if (offsetAt < 0) return form;
+  return { ...form, rows: new Map([...form.rows, ["offset", BigInt(values[offsetAt]!)]]) };
 }

@@ -1,8 +1,6 @@
-/** Finds the operation of a request: by its path, its form, its limits and its literal values. @module */
-import { percentDecode } from "../../base/http/percent.ts";
+/** Finds the operation of a request: by its form, its limits and its literal values. @module */
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { groupBy } from "../../base/lib/group_by.ts";
-import type { RawRequest } from "../../api/request/raw_request.ts";
 import { parseHead, type RequestConfig } from "../../api/request/parse_request.ts";
 import { levelOf } from "../../api/request/url/name_grammar.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
@@ -21,50 +19,23 @@ export interface OperationRule {
   readonly needsText: boolean;
 }
 
-type RulesByKey = ReadonlyMap<string, readonly OperationRule[]>;
+/** Operations by the keys of their forms. */
+export type OperationIndex = ReadonlyMap<string, readonly OperationRule[]>;
 
-/** Where operations are compared: requests to other methods and paths have other plans. */
-type Target = Pick<RawRequest, "method" | "path">;
-
-/** The operations of a snapshot, by method, path and form. */
-export class OperationIndex {
-  readonly #snapshot: Snapshot;
-  readonly #lines: ReadonlyMap<string, readonly OperationLine[]>;
-  readonly #rules = new Map<string, RulesByKey>();
-
-  constructor(lines: readonly OperationLine[], snapshot: Snapshot) {
-    this.#snapshot = snapshot;
-    this.#lines = groupBy(lines, targetKey);
-  }
-
-  /** Returns the operations with the method and the path of a request, by the keys of their forms. */
-  rulesOf(target: Target): RulesByKey {
-    const key = targetKey(target);
-    const known = this.#rules.get(key);
-    if (known !== undefined) return known;
-    const lines = this.#lines.get(key);
-    // Clients may send any number of other paths.
-    if (lines === undefined) return noRules;
-    const rules = groupBy(lines.flatMap((line) => this.#ruleOf(line)), ({ form }) => form.key);
-    this.#rules.set(key, rules);
-    return rules;
-  }
-
-  /** Returns no rule for an operation that no request can have. */
-  #ruleOf(line: OperationLine): readonly OperationRule[] {
+/** Indexes operations, except those that no request can have. */
+export function indexOperations(
+  lines: readonly OperationLine[],
+  snapshot: Snapshot,
+): OperationIndex {
+  const rules = lines.flatMap((line) => {
     try {
-      return [ruleOf(line, this.#snapshot)];
+      return [ruleOf(line, snapshot)];
     } catch (error) {
       if (error instanceof ServiceError) return [];
       throw error;
     }
-  }
-}
-
-const noRules: RulesByKey = new Map();
-
-function targetKey({ method, path }: Target): string {
-  return `${method === "HEAD" ? "GET" : method} ${percentDecode(path, "replace")}`;
+  });
+  return groupBy(rules, ({ form }) => form.key);
 }
 
 /** Returns the rule of an operation. Throws a `ServiceError` for one that cannot be parsed. */

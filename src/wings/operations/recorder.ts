@@ -9,7 +9,7 @@ import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { bodyDifference } from "./body_pattern.ts";
 import type { Form } from "./form.ts";
 import { type OperationLine, operationText, parseOperations } from "./operation_file.ts";
-import { allows, OperationIndex, type OperationRule, ruleOf } from "./operation_index.ts";
+import { allows, indexOperations, type OperationRule, ruleOf } from "./operation_index.ts";
 import { sentOperation, withRows } from "./sent_operation.ts";
 
 /** A request that succeeded. */
@@ -41,13 +41,13 @@ export class OperationRecorder {
   /** Adds the operation of a request, or its role and limits to an operation that was added. Throws the errors of
    * `parseHead`. */
   add({ pieces, ...request }: RecordedRequest, snapshot: Snapshot): void {
-    const { line, form, action } = sentOperation(pieces, request, snapshot);
-    const isData = action.kind !== "root" && action.kind !== "options";
+    const { line, form } = sentOperation(pieces, request, snapshot);
+    const isData = form.action.kind !== "root" && form.action.kind !== "options";
     if (!isData || !isWritable(line, form, snapshot)) return;
     const { role, payload } = request;
-    const index = new OperationIndex([...this.#written, ...this.#added], snapshot);
-    const sameForm = (index.rulesOf(line).get(form.key) ?? []).filter(({ line: { body } }) =>
-      payload === null || bodyDifference(body, payload) === null
+    const similar = [...this.#written, ...this.#added].filter(({ path }) => path === line.path);
+    const sameForm = (indexOperations(similar, snapshot).get(form.key) ?? []).filter(
+      ({ line: { body } }) => payload === null || bodyDifference(body, payload) === null,
     );
     if (sameForm.some((rule) => rule.line.roles.includes(role) && allows(rule, form))) return;
     const known = sameForm.find((rule) => this.#added.includes(rule.line));
@@ -63,18 +63,12 @@ export class OperationRecorder {
     const filters = splitQuery(query).filter(({ value }) => !isCall && isFilter(value ?? ""));
     const target = decodeURIComponent(path.replace(/^\/(?:rpc\/)?/, ""));
     const by = filters.length === 0 ? "" : `_by_${filters.map(({ name }) => name).join("_and_")}`;
-    const name = `${isCall ? "" : verbs.get(method) ?? ""}${target}${by}`;
+    const verb = isCall || method === "GET" ? "" : `${method.toLowerCase()}_`;
+    const name = `${verb}${target}${by}`;
     const base = name.replaceAll(/\W+/g, "_").replace(/^(?![A-Za-z_])/, "_").slice(0, 60);
     return freeName(base, [...this.#written, ...this.#added].map((each) => each.name));
   }
 }
-
-const verbs: ReadonlyMap<string, string> = new Map([
-  ["POST", "add_"],
-  ["PATCH", "change_"],
-  ["PUT", "put_"],
-  ["DELETE", "delete_"],
-]);
 
 /** Whether the file can contain an operation: its line has the form and the body of the request. */
 function isWritable(line: OperationLine, form: Form, snapshot: Snapshot): boolean {

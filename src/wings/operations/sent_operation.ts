@@ -1,6 +1,5 @@
 /** Writes the operation of a request: its values become `*`, its limits become bounds. @module */
 import { ServiceError } from "../../base/errors/service_error.ts";
-import type { Action } from "../../api/request/action.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
 import type { Payload } from "../../api/request/body/body_decoder.ts";
 import type { RawRequest } from "../../api/request/raw_request.ts";
@@ -17,7 +16,6 @@ import { rowsPart } from "./operation_index.ts";
 export interface SentOperation {
   readonly line: OperationLine;
   readonly form: Form;
-  readonly action: Action;
 }
 
 /** Returns the operation of a request with a body; null for no body. Throws the errors of `parseHead`. */
@@ -40,7 +38,7 @@ export function sentOperation(
     line: 0,
     column: 0,
   };
-  return { line, form, action: request.action };
+  return { line, form };
 }
 
 /** Returns the headers without which a request has another form, or none. */
