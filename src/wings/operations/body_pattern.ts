@@ -103,76 +103,52 @@ function rowsOf(payload: MembersPayload, isTextNeeded: boolean): readonly unknow
   }
 }
 
-/** Returns the first difference between a body and its pattern, or null. */
-export function bodyDifference(pattern: BodyPattern | null, payload: Payload): string | null {
+/** Whether a pattern permits a body. */
+export function allowsBody(pattern: BodyPattern | null, payload: Payload): boolean {
   switch (payload.kind) {
     case "raw":
-      return pattern?.kind === "value" ? null : "the body is one value";
-    case "patch": {
-      const steps = JSON.stringify(payload.document.operations);
-      const isSame = pattern?.kind === "patch" && pattern.steps === steps;
-      return isSame ? null : "the patch document has other operations";
-    }
+      return pattern?.kind === "value";
+    case "patch":
+      return pattern?.kind === "patch" &&
+        pattern.steps === JSON.stringify(payload.document.operations);
     case "form":
     case "json":
-      return pattern?.kind === "value" && payload.kind === "json"
-        ? null
-        : membersDifference(pattern, payload);
+      return pattern?.kind === "value" && payload.kind === "json" ||
+        allowsMembers(pattern, payload);
     default:
       return payload satisfies never;
   }
 }
 
-function membersDifference(pattern: BodyPattern | null, payload: MembersPayload): string | null {
+function allowsMembers(pattern: BodyPattern | null, payload: MembersPayload): boolean {
   const expected = pattern?.kind === "members" ? pattern : noMembers;
-  if (isList(payload) !== expected.isList) {
-    return `the body is ${expected.isList ? "no" : "a"} list`;
-  }
-  if (payload.kind === "json" && payload.moreKeys > 0) return "the body has too many members";
+  const hasMore = payload.kind === "json" && payload.moreKeys > 0;
   // A variadic parameter takes all values of its name.
   const isRepeated = payload.kind === "form" && payload.fields.length > payload.keys.length;
-  if (isRepeated && needsText(pattern)) return "a member occurs twice";
-  const rows = rowsOf(payload, needsText(pattern));
-  if (rows === null) return "the body is too long to compare";
-  return firstDifference(rows.length === 0 ? [{}] : rows, expected.members, "");
+  const isWhole = needsText(pattern);
+  if (isList(payload) !== expected.isList || hasMore || isRepeated && isWhole) return false;
+  const rows = rowsOf(payload, isWhole);
+  // A body that was not kept cannot be compared.
+  if (rows === null) return false;
+  return (rows.length === 0 ? [{}] : rows).every((row) => allowsRow(expected, row));
 }
 
 const noMembers: MembersPattern = { kind: "members", isList: false, members: [] };
 
-function firstDifference(
-  rows: readonly unknown[],
-  members: readonly BodyMember[],
-  path: string,
-): string | null {
-  for (const row of rows) {
-    if (!isJsonObject(row) || isRawJson(row)) return `${path || "the body"} is not an object`;
-    const found = rowDifference(row, members, path);
-    if (found !== null) return found;
-  }
-  return null;
+function allowsRow({ members }: MembersPattern, row: unknown): boolean {
+  return isJsonObject(row) && !isRawJson(row) &&
+    Object.keys(row).every((name) => members.some((member) => member.name === name)) &&
+    members.every((member) => allowsMember(member, row));
 }
 
-function rowDifference(
+function allowsMember(
+  { name, isOptional, literal, inner }: BodyMember,
   row: JsonObject,
-  members: readonly BodyMember[],
-  path: string,
-): string | null {
-  const unknown = Object.keys(row).find((name) => !members.some((member) => member.name === name));
-  if (unknown !== undefined) return `the member ${path}${unknown} is not one of the operation`;
-  for (const { name, isOptional, literal, inner } of members) {
-    const place = path + name;
-    const isPresent = Object.hasOwn(row, name);
-    if (!isPresent && !isOptional) return `the member ${place} is missing`;
-    const value = row[name];
-    if (isPresent && literal !== null && JSON.stringify(value) !== literal) {
-      return `${place} is not ${literal}`;
-    }
-    if (inner === null || value === undefined || value === null) continue;
-    if (Array.isArray(value) !== inner.isList) {
-      return `${place} is ${inner.isList ? "no" : "a"} list`;
-    }
-    const found = firstDifference([value].flat(), inner.members, `${place}.`);
-    if (found !== null) return found;
-  }
-  return null;
+): boolean {
+  if (!Object.hasOwn(row, name)) return isOptional;
+  const value = row[name];
+  if (literal !== null && JSON.stringify(value) !== literal) return false;
+  if (inner === null || value === null) return true;
+  return Array.isArray(value) === inner.isList &&
+    [value].flat().every((each) => allowsRow(inner, each));
 }

@@ -8,7 +8,7 @@ import type { QueryShape } from "../../api/handler/plan_cache/query_shape.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
 import { isClauseName } from "../../api/request/url/clause_params.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
-import { bodyDifference } from "./body_pattern.ts";
+import { allowsBody } from "./body_pattern.ts";
 import { describeOperation } from "./describe.ts";
 import { type Form, formOf } from "./form.ts";
 import { nearestText } from "./nearest.ts";
@@ -67,9 +67,7 @@ export class OperationGuard implements RequestGuard {
     const rules = this.#rulesOf(form).filter((rule) =>
       rule.line.roles.includes(role) && allows(rule, form)
     );
-    const rule = rules.find(({ line }) =>
-      payload === null || bodyDifference(line.body, payload) === null
-    );
+    const rule = rules.find(({ line }) => payload === null || allowsBody(line.body, payload));
     if (rule === undefined) return this.#refuse(exchange, request, role);
     if (!isPart) exchange.operation = rule.line.name;
     return payload === null && rules.some(({ needsText }) => needsText) ? "text" : "keys";

@@ -6,7 +6,7 @@ import { isFilter } from "../../api/request/url/query_params.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
 import { freeName } from "../../base/lib/free_name.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
-import { bodyDifference } from "./body_pattern.ts";
+import { allowsBody } from "./body_pattern.ts";
 import type { Form } from "./form.ts";
 import { type OperationLine, operationText, parseOperations } from "./operation_file.ts";
 import { allows, indexOperations, type OperationRule, ruleOf } from "./operation_index.ts";
@@ -47,7 +47,7 @@ export class OperationRecorder {
     const { role, payload } = request;
     const similar = [...this.#written, ...this.#added].filter(({ path }) => path === line.path);
     const sameForm = (indexOperations(similar, snapshot).get(form.key) ?? []).filter(
-      ({ line: { body } }) => payload === null || bodyDifference(body, payload) === null,
+      ({ line: { body } }) => payload === null || allowsBody(body, payload),
     );
     if (sameForm.some((rule) => rule.line.roles.includes(role) && allows(rule, form))) return;
     const known = sameForm.find((rule) => this.#added.includes(rule.line));

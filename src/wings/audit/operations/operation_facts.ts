@@ -1,6 +1,7 @@
 /** The lines of a contract about permitted requests: what a role sends, and what it gets. @module */
 import type { BrokenOperation, DescribedOperation } from "../../../api/described_operation.ts";
 import type { Schema } from "../../../api/response/openapi/v3_schemas.ts";
+import { DatabaseError } from "../../../base/errors/service_error.ts";
 import type { Database } from "../../../database/database.ts";
 import { explainOperation } from "./operation_plans.ts";
 
@@ -22,7 +23,7 @@ export async function operationFacts(
       }
       // A role may lack a privilege, and a function a name.
       const found = await explainOperation(operation, role, database);
-      const failures = found?.kind === "error" ? [`fails ${found.sqlstate}`] : [];
+      const failures = found instanceof DatabaseError ? [`fails ${found.failure.sqlstate}`] : [];
       facts.push([subject, [...shapesOf(operation), ...failures].join("; ")]);
     }
   }

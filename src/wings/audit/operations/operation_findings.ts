@@ -2,6 +2,7 @@
 import type { BrokenOperation, DescribedOperation } from "../../../api/described_operation.ts";
 import type { Condition } from "../../../api/plan/read/read_node.ts";
 import { type DataPlan, relationOf } from "../../../api/transaction/data_plan.ts";
+import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
 import { nameText } from "../../../base/sql/name_text.ts";
 import type { Database } from "../../../database/database.ts";
@@ -33,19 +34,23 @@ export async function operationFindings(
     for (const role of roles) {
       const found = await explainOperation(operation, role, database);
       if (found === null) continue;
-      if (found.kind === "error") {
+      if (found instanceof DatabaseError) {
+        const { sqlstate, message } = found.failure;
         const place = `operation ${subject}, line ${line}, fails for ${role}`;
-        const message = `${place}: ${found.sqlstate} ${found.message}`;
-        add({ name: "operation-broken", level: "error", message });
+        add({
+          name: "operation-broken",
+          level: "error",
+          message: `${place}: ${sqlstate} ${message}`,
+        });
         continue;
       }
-      const cost = Math.ceil(Number(found.root["Total Cost"]));
+      const cost = Math.ceil(Number(found["Total Cost"]));
       if (dbMaxCost !== null && dbMaxCost > 0 && cost > dbMaxCost) {
         const message =
           `operation ${subject} of ${role} costs ${cost}, db-max-cost is ${dbMaxCost}`;
         add({ name: "operation-cost", level: "warn", message });
       }
-      const scanned = await scannedTable(operation.plan, found.root, database);
+      const scanned = await scannedTable(operation.plan, found, database);
       if (scanned === null) continue;
       const message = `operation ${subject} of ${role} reads all rows of ${scanned.table}`;
       const index = `create index on ${scanned.table} (${scanned.columns});`;

@@ -13,20 +13,15 @@ export interface ExplainNode {
   readonly Plans?: readonly ExplainNode[];
 }
 
-/** The plan of PostgreSQL, or its error. */
-export type ExplainedOperation =
-  | { readonly kind: "plan"; readonly root: ExplainNode }
-  | { readonly kind: "error"; readonly sqlstate: string; readonly message: string };
-
 /**
- * Explains the statements of an operation. Then PostgreSQL checks the privileges of the role, too. Returns null
- * if its type refuses a value that was made for the plan.
+ * Explains the statements of an operation. Then PostgreSQL checks the privileges of the role, too. Resolves with
+ * the plan or with the error, and with null if a type refuses a value that was made for the plan.
  */
 export async function explainOperation(
   { plan }: DescribedOperation,
   role: string,
   database: Database,
-): Promise<ExplainedOperation | null> {
+): Promise<ExplainNode | DatabaseError | null> {
   const settings = sql`select pg_catalog.set_config('role', ${param(role)}, true),
     pg_catalog.set_config('request.jwt.claims', '{}', true)`;
   const { main, writes = [] } = queryOf(plan);
@@ -38,11 +33,10 @@ export async function explainOperation(
   try {
     const { rows } = await database.transaction(metadataTransaction(statements, "rollback"));
     const [{ Plan: root }] = JSON.parse(rows.at(-1)!.map(([line]) => line).join("\n"));
-    return { kind: "plan", root };
+    return root;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    const { sqlstate, message } = error.failure;
     // Class 22 is data exceptions.
-    return sqlstate.startsWith("22") ? null : { kind: "error", sqlstate, message };
+    return error.failure.sqlstate.startsWith("22") ? null : error;
   }
 }
