@@ -150,20 +150,14 @@ function operandTemplate(
 /** Returns a value of a type: the highest limit, or a text that the type reads. */
 function sampleOf({ type, maximum, enum: labels, format, items }: Schema): unknown {
   if (Array.isArray(labels)) return labels[0];
-  switch (type) {
-    case "array":
-      return [sampleOf(items as Schema)];
-    case "boolean":
-      return true;
-    case "integer":
-    case "number":
-      return maximum ?? 1;
-    default:
-      return samplesByFormat.get(format) ?? "x";
-  }
+  if (type === "array") return [sampleOf(items as Schema)];
+  return maximum ?? samples.get(format) ?? samples.get(type) ?? "x";
 }
 
-const samplesByFormat: ReadonlyMap<unknown, string> = new Map([
+const samples: ReadonlyMap<unknown, unknown> = new Map<unknown, unknown>([
+  ["boolean", true],
+  ["integer", 1],
+  ["number", 1],
   ["date", "2000-01-01"],
   ["date-time", "2000-01-01T00:00:00Z"],
   ["uuid", "00000000-0000-4000-8000-000000000000"],
@@ -211,21 +205,24 @@ function membersSchema(
 function resultSchema(planned: DataPlan, cache: SchemaCache): Schema | null {
   const { representation: { format } } = planned;
   if (format.kind !== "array" && format.kind !== "object") return null;
+  const row = rowSchema(planned, cache);
+  const isSet = planned.kind !== "call" || planned.call.routine.returns.set;
+  return row !== null && isSet && format.kind === "array" ? { type: "array", items: row } : row;
+}
+
+function rowSchema(planned: DataPlan, cache: SchemaCache): Schema | null {
   if (planned.kind === "call") {
-    const { returns } = planned.call.routine;
-    if (returns.void) return null;
-    const isRow = returns.composite && planned.call.read.relation !== null;
-    const one = isRow
-      ? nodeSchema(planned.call.read.root, cache, planned.call.read.relation)
-      : namedTypeSchema(returns.typeSchema, returns.typeName);
-    return returns.set && format.kind === "array" ? { type: "array", items: one } : one;
+    const { void: isVoid, composite, typeSchema, typeName } = planned.call.routine.returns;
+    if (isVoid) return null;
+    if (!composite || planned.call.read.relation === null) {
+      return namedTypeSchema(typeSchema, typeName);
+    }
   }
   const read = planned.kind === "mutate" ? planned.mutate.read : readOf(planned);
   if (read === null || planned.kind === "mutate" && planned.mutate.returning === "none") {
     return null;
   }
-  const row = nodeSchema(read.root, cache, relationOf(planned));
-  return format.kind === "array" ? { type: "array", items: row } : row;
+  return nodeSchema(read.root, cache, relationIn(planned));
 }
 
 function nodeSchema(node: ReadNode, cache: SchemaCache, known: Relation | null = null): Schema {

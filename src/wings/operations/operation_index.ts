@@ -2,19 +2,15 @@
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { groupBy } from "../../base/lib/group_by.ts";
 import { parseHead, type RequestConfig } from "../../api/request/parse_request.ts";
-import { levelOf } from "../../api/request/url/name_grammar.ts";
-import { splitQuery } from "../../api/request/url/query_string.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { needsText } from "./body_pattern.ts";
-import { type Form, formOf, type FormOperand, rowsName } from "./form.ts";
+import { type Form, formOf, type FormOperand } from "./form.ts";
 import type { OperationLine } from "./operation_file.ts";
 
 /** An operation that is ready to be compared. */
 export interface OperationRule {
   readonly line: OperationLine;
   readonly form: Form;
-  /** Limits and offsets that are literal, by the names of their parameters. */
-  readonly exact: ReadonlySet<string>;
   /** Whether the names of the outermost members, as they are decoded, do not suffice. */
   readonly needsText: boolean;
 }
@@ -42,13 +38,9 @@ export function indexOperations(
 export function ruleOf(line: OperationLine, snapshot: Snapshot): OperationRule {
   const { request } = parseLine(line, snapshot.config);
   const form = formOf(request, snapshot);
-  const exact = splitQuery(line.query).flatMap(({ name, value }) => {
-    const part = rowsPart(name);
-    return part === null || value?.startsWith("..") ? [] : [rowsName(levelOf(name), part)];
-  });
   // PostgreSQL reads the members itself if the columns are named.
   const isWhole = needsText(line.body) || request.query.columns !== null;
-  return { line, form, exact: new Set(exact), needsText: isWhole };
+  return { line, form, needsText: isWhole };
 }
 
 /** Returns `limit` or `offset` for a parameter of one of these; null for others. */
@@ -68,10 +60,10 @@ export function parseLine(
 }
 
 /** Whether a rule with the key of a form permits its limits and values. */
-export function allows({ form: { operands, rows }, exact }: OperationRule, sent: Form): boolean {
+export function allows({ form: { operands, rows } }: OperationRule, sent: Form): boolean {
   for (const name of new Set([...rows.keys(), ...sent.rows.keys()])) {
     const [max = 0n, value = 0n] = [rows.get(name), sent.rows.get(name)];
-    if (value !== max && (value < 0n || value > max || exact.has(name))) return false;
+    if (value < 0n || value > max) return false;
   }
   return operands.every((operand, at) => allowsValues(operand, sent.operands[at]!));
 }
