@@ -38,13 +38,6 @@ export interface BrokenOperation extends Pick<DescribedOperation, "line" | "name
   readonly problem: string;
 }
 
-/** Whether an operation has a plan. */
-export function isDescribed(
-  operation: BrokenOperation | DescribedOperation,
-): operation is DescribedOperation {
-  return !("problem" in operation);
-}
-
 /** Returns the query string of an operation with values, by the names of its parameters. */
 export function fillTemplate(
   { template, parameters }: Pick<DescribedOperation, "parameters" | "template">,

@@ -194,8 +194,7 @@ list web_anon GET /products?select=id&id=in.(*..5)&released=gt.*&limit=..9&offse
     ),
     [
       "warn operation-cost: operation scan of web_anon costs N, db-max-cost is 100",
-      "warn operation-index: operation scan of web_anon reads all rows of api.big" +
-      "create index on api.big (kind, note);",
+      "warn operation-scan: operation scan of web_anon reads all rows of big",
       "error operation-broken: operation gone, line 3: Could not find the table 'api.nix' in the schema cache",
       "error operation-broken: operation lost, line 4, fails for web_anon: 42703 column big.nix does not exist",
       "error operation-broken: operation shut, line 5, fails for web_anon: " +

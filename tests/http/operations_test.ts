@@ -172,7 +172,7 @@ const refused = linesOf`
   GET /orders?select=id,lines(quantity)&lines.limit=1&lines.offset=1&lines.order=quantity&order=id
   GET /orders?select=id,lines(quantity)&lines.order=quantity&order=id
   GET /orders?select=id,lines(quantity)&lines.limit=1&lines.order=quantity&order=id&limit=1
-  GET /products?select=id,price&order=id&limit=1&after=WzEsIngiLFsiMSJdXQ
+  GET /products?select=id,price&order=id&limit=3&after=WzEsIngiLFsiMSJdXQ
   GET /products?select=id,price&order=id&limit=2&before=WzEsIngiLFsiMSJdXQ
   GET /products?select=id,price&order=id&limit=2
   // Headers, methods, paths, roles.

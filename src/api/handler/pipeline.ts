@@ -9,7 +9,6 @@ import { adviceFor } from "../response/advice.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
 import { respondToOptions } from "../response/response.ts";
 import { respondToRoot, servedMetadata } from "../response/root.ts";
-import { isDescribed } from "../described_operation.ts";
 import { admit } from "./admission.ts";
 import { respondToBatch } from "./batch_request.ts";
 import { buildRootScript, schemaMetadataOf } from "../transaction/service_scripts.ts";
@@ -145,7 +144,9 @@ async function describe(
 export function permittedOperations({ role, context: { guard } }: Exchange) {
   const operations = guard?.operations?.() ?? null;
   if (operations === null || guard?.binds?.(role ?? "") === false) return null;
-  return operations.filter(isDescribed).filter(({ roles }) => roles.includes(role ?? ""));
+  return operations.flatMap((each) =>
+    "problem" in each || !each.roles.includes(role ?? "") ? [] : [each]
+  );
 }
 
 /** Executes a request, without row versions if the role may not read them. */

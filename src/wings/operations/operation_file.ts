@@ -16,8 +16,6 @@ export interface OperationLine {
   readonly body: BodyPattern | null;
   /** Line of the file, from 1. */
   readonly line: number;
-  /** Column of the path, from 1. */
-  readonly column: number;
 }
 
 /** The headers that an operation may have, as they are printed. */
@@ -115,7 +113,7 @@ function readLine(reader: LineReader): OperationLine {
     "GET, POST, PATCH, PUT, DELETE or QUERY",
   );
   reader.take(blanks, "a path");
-  const { line, column } = reader;
+  const { column } = reader;
   const path = reader.take(/\/[^\s?#]*/y, "a path");
   const query = reader.find(/\?[^\s#]*/y)?.slice(1) ?? "";
   const literal = /%2a/i.exec(query);
@@ -126,7 +124,7 @@ function readLine(reader: LineReader): OperationLine {
   const body = reader.find(/(?=\S)/y) === null ? null : readBody(reader);
   reader.find(anyBlanks);
   reader.take(/$/y, "the end of the line");
-  return { name, roles, method, path, query, headers: {}, body, line, column };
+  return { name, roles, method, path, query, headers: {}, body, line: reader.line };
 }
 
 /** A plain name, or a JSON string. */

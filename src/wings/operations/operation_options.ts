@@ -4,10 +4,7 @@ import { accept, type Codec, list, quote, reject } from "../../state/config/code
 import { option } from "../../state/config/options/option.ts";
 import { readNamedFile } from "../../state/config/secret.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
-import { pgrstDialect } from "../../base/dialect.ts";
-import { ServiceError } from "../../base/errors/service_error.ts";
-import { type OperationLine, parseOperations } from "./operation_file.ts";
-import { parseLine } from "./operation_index.ts";
+import { parseOperations } from "./operation_file.ts";
 
 /** The text of a file of operations. */
 export interface OperationsText {
@@ -28,7 +25,7 @@ const operationsFile: Codec<OperationsText> = {
     if (content.kind !== "value") return content;
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(content.value);
     try {
-      for (const operation of parseOperations(text)) checkSyntax(operation);
+      parseOperations(text);
     } catch (error) {
       return { kind: "problem", problem: `${isText ? "" : `${raw}:`}${errorMessage(error)}` };
     }
@@ -36,26 +33,6 @@ const operationsFile: Codec<OperationsText> = {
   },
   print: ({ path, text }) => quote(path ?? text),
 };
-
-/** Throws an `Error` with the place of an operation whose request cannot be parsed. */
-function checkSyntax(operation: OperationLine): void {
-  const { line: number, column, headers } = operation;
-  const schema = headers["accept-profile"] ?? headers["content-profile"] ?? "";
-  try {
-    parseLine(operation, {
-      dbSchemas: [schema],
-      dbRootSpec: null,
-      dbSafeUpdate: false,
-      // The dialect that ignores more parameters.
-      dialect: pgrstDialect,
-      etagMode: "off",
-      openapiMode: "follow-privileges",
-    });
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    throw new Error(`${number}:${column}: ${error.fields.message}`);
-  }
-}
 
 export const operationOptions = {
   "operations": option({

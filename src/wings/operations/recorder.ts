@@ -13,11 +13,7 @@ import { allows, indexOperations, type OperationRule, ruleOf } from "./operation
 import { sentOperation, withRows } from "./sent_operation.ts";
 
 /** A request that succeeded. */
-export interface RecordedRequest {
-  readonly pieces: RawRequest;
-  readonly role: string;
-  readonly payload: Payload | null;
-}
+type RecordedRequest = Pick<GuardedRequest, "payload" | "pieces"> & { readonly role: string };
 
 /** Collects operations that a file lacks. */
 export class OperationRecorder {

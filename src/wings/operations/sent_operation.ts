@@ -12,18 +12,12 @@ import { type Form, formOf } from "./form.ts";
 import { headerNames, type OperationLine } from "./operation_file.ts";
 import { rowsPart } from "./operation_index.ts";
 
-/** A request as an operation without a name. */
-export interface SentOperation {
-  readonly line: OperationLine;
-  readonly form: Form;
-}
-
-/** Returns the operation of a request with a body; null for no body. Throws the errors of `parseHead`. */
+/** Returns the operation of a request, without a name, and its form. Throws the errors of `parseHead`. */
 export function sentOperation(
   pieces: RawRequest,
   { role, payload }: { readonly role: string; readonly payload: Payload | null },
   snapshot: Snapshot,
-): SentOperation {
+): { readonly line: OperationLine; readonly form: Form } {
   const { method, path, query } = pieces;
   const { request } = parseHead(pieces, snapshot.config);
   const form = formOf(request, snapshot);
@@ -36,7 +30,6 @@ export function sentOperation(
     headers: headersOf(pieces, form, snapshot),
     body: payload === null ? null : patternOf(payload, itemsOf(request.query.columnTree)),
     line: 0,
-    column: 0,
   };
   return { line, form };
 }

@@ -80,7 +80,6 @@ const cautions: ReadonlyMap<string, string | null> = new Map([
   ["policy-per-row", null],
   ["policy-index", "writes take longer with each index"],
   ["foreign-key-index", "writes take longer with each index"],
-  ["operation-index", "writes take longer with each index"],
   ["index-duplicate", "queries use the other index afterwards"],
   ["write-without-rls", "writes of requests fail afterwards until a policy allows them"],
   ["view-owner-rights", "callers need privileges on the tables afterwards"],

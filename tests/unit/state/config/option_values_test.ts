@@ -741,7 +741,6 @@ const cases: Readonly<Record<string, Cases>> = {
       ["5", "expected the path of a file with operations in quotes, got 5"],
       ['"missing"', 'cannot read the file "missing": No such file'],
       ['"broken"', "broken:3:12: expected a path"],
-      ['"a anon GET /x?a=eq"', '1:12: "failed to parse filter (eq)" (line 1, column 3)'],
     ],
   },
   "operations-roles": lists("roles in quotes"),
