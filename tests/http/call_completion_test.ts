@@ -1,7 +1,6 @@
 /** Functions that write, whose answer shows a part of their rows. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/handler/api.ts";
-import { errorBody, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("called", {
   dbSchemas: ["api"],
@@ -51,35 +50,4 @@ suite.answers("a function without shown rows sets the response", { body: { n: 2 
   POST /rpc/make_and_answer?limit=1
     202 [1]
     X-Made: yes
-`;
-
-const strict = { headers: { Prefer: "handling=strict, max-affected=2" } };
-const exceeded = errorBody(
-  "SVC124 | Query result exceeds max-affected preference constraint | The query affects 3 rows",
-);
-
-suite.rows(
-  "max-affected applies to all rows that a function returns",
-  ([
-    ["make_lazily", [1, 2]],
-    ["make_lazily?limit=1", [1]],
-    ["make_lazily?svc_scalar=eq.9", []],
-    ["make_rows?limit=0", []],
-    ["make_rows?offset=2", []],
-    ["make_rows?n=eq.1", [{ n: 1 }]],
-    ["make_rows?or=(n.eq.1,n.eq.2)&select=n", [{ n: 1 }, { n: 2 }]],
-    ["make_rows?select=count()", [{ count: 2 }]],
-    ["make_table?distinct=t&order=t&select=t", [{ t: "x" }]],
-    ["make_table?select=t,count()", [{ t: "x", count: 2 }]],
-  ] as const).flatMap(([call, shown]): Row[] => [
-    [`POST /rpc/${call}`, { ...strict, body: { n: 3 } }, 400, exceeded],
-    [`POST /rpc/${call}`, { ...strict, body: { n: 2 } }, 200, shown],
-  ]),
-);
-
-suite.answers("a function that only reads affects the rows that are shown", {
-  ...strict,
-  body: { n: 3 },
-})`
-  POST /rpc/only_reads?limit=2 | 200 [1,2]
 `;

@@ -71,8 +71,6 @@ export const resultColumn = {
   firstCursor: 5,
   /** Reads of a page by a cursor: the cursor of the last row; NULL without rows after the page. */
   lastCursor: 6,
-  /** Calls that may write: number of rows that the function returned; absent when all are shown. */
-  called: 7,
 } as const;
 
 export interface Query {
@@ -138,11 +136,10 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
     : renderRowsOf(plan.read, shown, returned, from);
   const element = tableRows(options.tagging);
   const checks = isKeyed(plan) ? keyChecks(plan) : [];
-  const affected = plan.read === null || showsAll(plan.read) ? nullText : asText(sourceCount);
   const result = renderResult({
     total: nullText,
     kept: keptWrites(plan, options),
-    metadata: [updatedRows(plan), keyOf(plan), affected, ...checks],
+    metadata: [updatedRows(plan), keyOf(plan), affectedRows(plan), ...checks],
     body: bodyOf(shown, element),
     from: sourceOf(shown, rows),
     element,
@@ -170,7 +167,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   }
   const isCounted = count.kind === "exact";
   // PostgreSQL does not finish a function whose further rows a limit makes unnecessary.
-  const mustFinish = plan.access === "read write" && !showsAll(read);
+  const mustFinish = plan.access === "read write" && read.root.range.limit !== null;
   // The counts read the result a second time, but the function must run once.
   const materialized = isCounted || mustFinish;
   const name = ident(alias);
@@ -188,11 +185,10 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   }
   const body = format === null ? calledOnly(element) : bodyExpression(format, element);
   const rows = sourceOf(format, root.rows);
-  const [more = nullText, first = nullText, last = nullText] = root.metadata;
   const result = renderResult({
     total,
     kept: keptRows(options, element),
-    metadata: mustFinish ? [more, first, last, asText(sourceCount)] : root.metadata,
+    metadata: root.metadata,
     body,
     from: mustFinish ? sql`${rows} where ${sourceCount} >= 0` : rows,
     element,
@@ -281,12 +277,13 @@ function renderResult(
 }
 
 /** A single value of a built-in type and an array element have the same JSON. */
-function isOneValue({ routine, arguments: given, read }: CallPlan, count: CountPlan) {
+function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, count: CountPlan) {
   const { returns } = routine;
   const isCalled = given.kind !== "json" || given.shape === "object";
   const isPlain = !returns.set && !returns.composite && returns.typeSchema === "pg_catalog" &&
     returns.typeName !== "json";
-  const isWhole = showsAll(read) && read.root.order.length === 0;
+  const isWhole = root.conditions.length === 0 && root.order.length === 0 &&
+    root.range.limit === null && root.range.offset === null;
   return isPlain && isCalled && isWhole && count.kind !== "exact";
 }
 
@@ -358,13 +355,13 @@ function updatedRows(plan: MutatePlan): Sql {
 }
 
 const sourceCount = sql`(select pg_catalog.count(*) from ${source})`;
-const asText = (value: Sql) => sql`${value}::pg_catalog.text`;
 
-/** Embeds, conditions on them and aggregates change the number of rows, as ranges do. */
-function showsAll({ root }: ReadPlan): boolean {
-  const { embeds, conditions, grouped, distinct, range } = root;
-  return embeds.length === 0 && conditions.length === 0 && !grouped && distinct === null &&
-    range.limit === null && range.offset === null;
+/** Embeds, conditions on them and aggregates change the number of rows. */
+function affectedRows({ read }: MutatePlan): Sql {
+  if (read === null) return nullText;
+  const { embeds, conditions, grouped } = read.root;
+  const same = embeds.length === 0 && conditions.length === 0 && !grouped;
+  return same ? nullText : sql`${sourceCount}::pg_catalog.text`;
 }
 
 /** PostgreSQL drops the call of a scalar function whose value is unused. */

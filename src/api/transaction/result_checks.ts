@@ -51,8 +51,6 @@ export function applyResultChecks(checks: readonly ResultCheck[], result: Result
 const rowCount = [resultColumn.rows] as const;
 /** Written rows; the result may contain fewer. */
 const affectedCount = [resultColumn.affected, resultColumn.rows] as const;
-/** Rows of a function that may write; the result may contain fewer. */
-const calledCount = [resultColumn.called, resultColumn.rows] as const;
 
 const one = { columns: rowCount, min: 1, max: 1 } as const;
 
@@ -118,8 +116,7 @@ function maxAffectedCheck(
   const counted = plan.kind === "call" ||
     (plan.kind === "mutate" && (plan.action === "update" || plan.action === "delete"));
   if (!counted || handling !== "strict" || maxAffected === null) return noChecks;
-  const ofCall = plan.kind === "call" && plan.call.access === "read only" ? rowCount : calledCount;
-  const columns = plan.kind === "call" ? ofCall : affectedCount;
+  const columns = plan.kind === "call" ? rowCount : affectedCount;
   return [{ columns, min: 0, max: maxAffected, error: (rows) => errors.maxAffectedExceeded(rows) }];
 }
 
