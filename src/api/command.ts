@@ -5,6 +5,8 @@ import type { Config } from "../state/config/options.ts";
 import type { OpenGuard } from "./handler/exchange.ts";
 import type { HandleApi, PathOpener } from "./handler/handler.ts";
 import { AppState } from "../state/app_state/app_state.ts";
+import type { QualifiedName } from "../state/schema_cache/schema_cache.ts";
+import type { OptionTable } from "../state/config/options/option.ts";
 import type { Transport } from "../database/transport.ts";
 import type { ConfigSource } from "../state/config/source.ts";
 import type { Observation } from "../base/observe/observation.ts";
@@ -62,6 +64,10 @@ export interface CommandCall {
 
 /** Parts of the program that commands use, from folders that they cannot import. */
 export interface CommandContext {
+  /** Options of the wings. */
+  readonly wingOptions: OptionTable;
+  /** Returns the SQL that records changes of tables for live queries; `login` is the role that polls. */
+  readonly recordSql: (login: string, tables: readonly RecordedTable[]) => string;
   /** Makes what decides about requests, of the wings of the program. */
   readonly openGuard: OpenGuard;
   /** Serves until a signal ends the process. Resolves with the exit code. */
@@ -79,6 +85,12 @@ export interface CommandContext {
     config: ConfigArguments,
     run: (setup: TransportSetup) => Promise<number>,
   ) => Promise<number>;
+}
+
+/** A table whose changes are recorded. */
+export interface RecordedTable extends QualifiedName {
+  /** Column whose values narrow the record of a change; null for a record of the table alone. */
+  readonly scope: string | null;
 }
 
 /** The settings that quick mode chose instead of a configuration. */

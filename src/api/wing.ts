@@ -4,8 +4,14 @@ import type { ErrorDefinition } from "../base/errors/definition.ts";
 import type { Config } from "../state/config/options.ts";
 import type { OptionTable } from "../state/config/options/option.ts";
 import type { AppState } from "../state/app_state/app_state.ts";
-import type { Command } from "./command.ts";
-import type { PathOpener } from "./handler/handler.ts";
+import type { FindRoute, GuardedRoute } from "../base/http/admin_route.ts";
+import type { Observation } from "../base/observe/observation.ts";
+import type { PoolCounts } from "../database/database.ts";
+import type { AppStateOptions } from "../state/app_state/app_state_options.ts";
+import type { HandlerState } from "../state/app_state/handler_state.ts";
+import type { ConfigReader } from "../state/config/config_files.ts";
+import type { Command, CommandContext } from "./command.ts";
+import type { HandleApi, PathOpener } from "./handler/handler.ts";
 
 /** The parts that a wing adds. Each may be absent. */
 export interface Wing extends PathOpener {
@@ -21,6 +27,81 @@ export interface Wing extends PathOpener {
   readonly commands?: readonly Command[];
   /** Data of the console by path of the admin server. */
   readonly adminData?: (appState: AppState, options: AdminDataOptions) => AdminData;
+  /** Makes what follows the service of a process, and reports by `observe`. */
+  readonly watch?: (observe: (event: Observation) => void) => Watcher;
+  /** Opens the console. `pool` returns the figures of all pools; null before the service exists. */
+  readonly openConsole?: (pool: () => PoolCounts | null) => AdminConsole;
+  /** Opens services of many databases, which replace the service of one. */
+  readonly host?: HostOpener;
+  readonly recordSql?: CommandContext["recordSql"];
+}
+
+/** Follows the service of a process. */
+export interface Watcher {
+  observe(event: Observation): void;
+  /** The API accepts connections. */
+  start(appState: AppState, options: AdminDataOptions): void;
+  /** The process ends. */
+  stop(): void;
+}
+
+/** The console of a thread. It records requests, and shows them on the admin server. */
+export interface AdminConsole extends Pick<Watcher, "observe" | "stop"> {
+  /** Whether it records requests now, so that they must be measured. */
+  readonly isWatched: boolean;
+  /** Takes a line of the diagnostic log. */
+  addLine(line: string): void;
+  /** Returns the requests since the last call, for the console of another thread. */
+  take(): unknown;
+  /** Adds the requests of other threads, which their consoles have returned. */
+  add(taken: readonly unknown[]): void;
+  /** Returns the function that finds its routes. */
+  routes(appState: HandlerState, options: ConsoleOptions): FindRoute;
+}
+
+export interface ConsoleOptions {
+  readonly handleApi: HandleApi;
+  /** Data of wings by path. */
+  readonly data: AdminData;
+  /** Whether the API server is listening. */
+  readonly isLive: () => boolean;
+}
+
+export interface HostOpener {
+  readonly isSet: (config: object) => boolean;
+  /** Rejects with an `Error` of one line if the options do not fit together. */
+  readonly open: (options: HostOptions) => Promise<ServiceHost>;
+}
+
+export interface HostOptions {
+  readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;
+  /** Answer some paths of requests. */
+  readonly wings: readonly Wing[];
+  readonly observe: (event: Observation) => void;
+  /** Default: no tracing. */
+  readonly tracing?: Pick<AppStateOptions, "activeSpan" | "setSpanAttribute" | "traceStage"> | null;
+}
+
+/** The services of many databases in one process. */
+export interface ServiceHost
+  extends Pick<AppState, "announceShutdown" | "close" | "reloadConfig" | "reloadSchema"> {
+  /** Configuration of the process. */
+  readonly config: Config;
+  /** Whether a database executes a transaction. */
+  readonly isBusy: boolean;
+  readonly handle: (request: Request) => Promise<Response>;
+  /** Returns the routes of the admin server. */
+  adminRoutes(options: HostAdminOptions): ReadonlyMap<string, GuardedRoute>;
+  /** Notices changes of the databases from now on. */
+  start(): void;
+  /** Ends the streams that would not end by themselves. */
+  endStreams(): void;
+}
+
+export interface HostAdminOptions {
+  readonly isLive: () => boolean;
+  /** Returns the metrics of the process. */
+  readonly processMetrics: () => string;
 }
 
 /** The request data on which data of the console depends. */

@@ -44,6 +44,16 @@ const hidden: readonly { readonly from: string; readonly to: string; readonly wh
 /** The one folder of a wing that other wings may import. */
 const sharedCatalogue = "src/wings/audit/access/";
 
+/**
+ * The files of `src/process/` that may import wings: the list of all, and parts of bundles that have a few
+ * of them. Other files know wings by the type `Wing` only.
+ */
+const wingUsers: ReadonlySet<string> = new Set([
+  "src/process/handler_config.ts",
+  "src/process/server/create_admin.ts",
+  "src/process/wings.ts",
+]);
+
 /** One file's use of another; paths are from the project's root. */
 interface Use {
   readonly from: string;
@@ -84,6 +94,9 @@ function problemOf({ from, to, isTypeOnly }: Use): string | null {
   if (own.room === "src/wings" && other.room === "src/wings") {
     if (wingOf(from) === wingOf(to) || to.startsWith(sharedCatalogue)) return null;
     return `${wingOf(from)} must not import ${wingOf(to)}: no wing imports another one`;
+  }
+  if (own.room === "src/process" && other.room === "src/wings" && !wingUsers.has(from)) {
+    return `${from} must not import ${to}: it finds wings in src/process/wings.ts`;
   }
   if (own.room === other.room) {
     const [floor, otherFloor] = [floorOf(from, own.room), floorOf(to, own.room)];

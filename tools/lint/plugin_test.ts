@@ -27,6 +27,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["src/api/wing.ts", `import type { A } from "./handler/exchange.ts";`],
     ["src/api/handler/handler.ts", `import type { A } from "../wing.ts";`],
     ["src/wings/live/group.ts", `import { a } from "./scope.ts";`],
+    ["src/process/wings.ts", `import { a } from "../wings/live/live_host.ts";`],
     ["src/wings/console/pages/a.ts", `import { a } from "../../audit/access/cells.ts";`],
     ["src/process/cli/a.ts", `import { a } from "../server/serve.ts";`],
     ["mod.ts", `import { a } from "./src/api/handler/handler.ts";`],
@@ -61,6 +62,11 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "src/wings/shadow/a.ts",
       `import type { A } from "../console/server/recorder.ts";`,
       "src/wings/shadow must not import src/wings/console: no wing imports another one",
+    ],
+    [
+      "src/process/server/serve.ts",
+      `import type { A } from "../../wings/console/server/recorder.ts";`,
+      "src/process/server/serve.ts must not import src/wings/console/server/recorder.ts: it finds wings in src/process/wings.ts",
     ],
     [
       "src/database/pool/pool.ts",

@@ -17,7 +17,7 @@ const allowed = [
   "src/wings/audit/isolation/worlds.ts",
   "src/wings/audit/policy_test/generate.ts",
   "src/wings/audit/why/row_results.ts",
-  "src/process/cli/init/init_sql.ts",
+  "src/wings/audit/init/init_sql.ts",
   "src/process/cli/sql_meta.ts",
   "tests/",
 ];

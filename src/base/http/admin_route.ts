@@ -21,6 +21,9 @@ export interface GuardedRoute {
   readonly respond: (request: Request, peer: Peer) => Promise<Response>;
 }
 
+/** Finds the route of a path; null for a path without a route. */
+export type FindRoute = (path: string) => GuardedRoute | null;
+
 export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
 
 export type Route = (request: Request) => Promise<Response> | Response;

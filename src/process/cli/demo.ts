@@ -11,7 +11,7 @@ import type { Config } from "../../state/config/options.ts";
 import type { Command, CommandCall, CommandContext } from "../../api/command.ts";
 import { type DemoExample, examples, type TryRequest } from "./examples.ts";
 import { print } from "../../base/observe/output.ts";
-import { findNextPort, findPort, type IsFreePort, isFreePort } from "../server/free_ports.ts";
+import { findNextPort, findPort, type IsFreePort, isFreePort } from "../../base/lib/free_ports.ts";
 
 const exampleNames = Array.from(examples.keys()).join(" or ");
 

@@ -1,10 +1,10 @@
 /** The program: runs the command that the arguments name and returns an exit code. @module */
 import process from "node:process";
 import { noServeFlags, parseArguments, type ParsedCall } from "./arguments.ts";
-import type { ServeEvents } from "../../api/command.ts";
+import type { Command, CommandCall, ServeEvents } from "../../api/command.ts";
 import { commands } from "./commands.ts";
 import { configReader } from "../../state/config/config_files.ts";
-import { CannotConnectError } from "./connect_error.ts";
+import { CannotConnectError } from "../../base/errors/connect_error.ts";
 import { watchFile } from "./file_watch.ts";
 import { helpText, usage, versionText } from "./help.ts";
 import { openGuardOf } from "../../api/handler/handler.ts";
@@ -27,15 +27,14 @@ import { dumpSchemaCache } from "../../state/schema_cache/dump.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { serve } from "../server/serve.ts";
+import { serveTenants } from "../server/serve_tenants.ts";
 import { ReloadSignals } from "../server/signals.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 import { isFile } from "../../base/lib/files.ts";
 import { withTransport } from "./with_transport.ts";
-import { printTypes } from "./types.ts";
 import { usualFile, withUsualFile } from "./usual_file.ts";
-import { wingOptions, wings } from "../wings.ts";
-import { hasTenants } from "../../wings/tenants/tenant_options.ts";
+import { hostOf, recordSql, wingOptions, wings } from "../wings.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -80,16 +79,22 @@ async function run(call: ParsedCall): Promise<number | void> {
       return failureCode(call);
     case "command":
       warnOfSecrets(call.call.config);
-      return await call.command.run(call.call, {
-        openGuard: openGuardOf(wings),
-        serve: serveConfig,
-        withDatabase,
-        withTransport,
-      });
+      return await runCommand(call.command, call.call);
     default:
       warnOfSecrets(call.config);
       return await runMode(call);
   }
+}
+
+function runCommand({ run }: Command, call: CommandCall): Promise<number> {
+  return run(call, {
+    openGuard: openGuardOf(wings),
+    recordSql,
+    serve: serveConfig,
+    withDatabase,
+    withTransport,
+    wingOptions,
+  });
 }
 
 async function runMode(
@@ -105,7 +110,11 @@ async function runMode(
     case "dump-schema":
       return await withAppState(config, dumpSchema);
     case "types":
-      return await withAppState(config, printTypes);
+      return await runCommand(commands.find(({ name }) => name === kind)!, {
+        config,
+        flags: new Map(),
+        operands: [],
+      });
     case "ready":
       return await printReady(configReader(config, { wingOptions }).config);
     case "run":
@@ -157,10 +166,10 @@ async function serveConfig(
     ? watchFile({ path: file, onChange, schedule })
     : () => {};
   try {
-    if (hasTenants(reader.config)) {
+    const host = hostOf(reader.config);
+    if (host !== null) {
       if (events.front !== undefined) refuseTenants();
-      const { serveTenants } = await import("../server/serve_tenants.ts");
-      return await serveTenants(common);
+      return await serveTenants({ ...common, host });
     }
     const { front, wings, opensConsole = quick !== null } = events;
     return await serve({ ...common, call, database, quick, opensConsole, front, wings });

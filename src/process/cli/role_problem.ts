@@ -2,7 +2,7 @@
 import { nearest } from "../../base/lib/nearest.ts";
 import { compile, param, type Sql, sql } from "../../base/sql/fragment.ts";
 import { metadataTransaction } from "../../database/transaction.ts";
-import { withServer } from "./init/facts.ts";
+import { withServer } from "../../database/with_server.ts";
 
 /** Seconds after which a database that does not answer is left out. */
 const connectTimeout = 2;

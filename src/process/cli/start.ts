@@ -9,8 +9,8 @@ import {
   configReader,
   openConfiguredDatabase,
 } from "../../state/config/config_files.ts";
-import { CannotConnectError } from "./connect_error.ts";
-import { findNextPort, findPort, isFreePort } from "../server/free_ports.ts";
+import { CannotConnectError } from "../../base/errors/connect_error.ts";
+import { findNextPort, findPort, isFreePort } from "../../base/lib/free_ports.ts";
 import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_defaults.ts";
 import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
 import { connectionName } from "../../state/config/call_words.ts";

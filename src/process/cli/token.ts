@@ -11,8 +11,7 @@ import { svcDialect } from "../../base/dialect.ts";
 import { print, printError } from "../../base/observe/output.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { roleProblem } from "./role_problem.ts";
-import { hasTenants } from "../../wings/tenants/tenant_options.ts";
-import { wingOptions } from "../wings.ts";
+import { hostOf, wingOptions } from "../wings.ts";
 
 export const tokenCommand: Command = {
   name: "token",
@@ -42,7 +41,7 @@ async function token({ config: args, flags }: CommandCall): Promise<number> {
     Date.now(),
   );
   print(`${await signToken(claims, config.jwtSecret)}\n`);
-  const problem = hasTenants(config) || isEmbedded(config.dbUri)
+  const problem = hostOf(config) !== null || isEmbedded(config.dbUri)
     ? null
     : await roleProblem(config.dbUri, flags.get("--role")!).catch(() => null);
   if (problem !== null) printError(`${svcDialect.productToken}: warning: ${problem}`);

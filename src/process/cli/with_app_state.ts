@@ -1,14 +1,14 @@
 /** Runs a command with a service that serves no requests. @module */
 import { AppState } from "../../state/app_state/app_state.ts";
 import { openConfiguredDatabase } from "../../state/config/config_files.ts";
-import { CannotConnectError } from "./connect_error.ts";
+import { CannotConnectError } from "../../base/errors/connect_error.ts";
 import type { Config } from "../../state/config/options.ts";
 import { openLog } from "../server/log.ts";
 import { callWords } from "../../state/config/call_words.ts";
 import { openStart, type QuickStart } from "./start.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 import type { QuickSettings } from "../../api/command.ts";
-import { hasTenants } from "../../wings/tenants/tenant_options.ts";
+import { hostOf } from "../wings.ts";
 
 /**
  * Runs a task with a service of the configuration; `withTenants` replaces it if that has tenants. Rejects if
@@ -21,7 +21,7 @@ export async function withAppState<Result>(
 ): Promise<Result> {
   const { reader, database: opened, quick } = await openStart(args, { ports: "serves nothing" });
   const { config, file, initialSource } = reader;
-  if (hasTenants(config)) return withTenants(config);
+  if (hostOf(config) !== null) return withTenants(config);
   const log = openLog(config, callWords(args));
   try {
     const database = opened ?? await openConfiguredDatabase(config, file);

@@ -3,15 +3,14 @@ import { isEmbedded } from "../../database/open.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { openConfiguredTransport } from "../../state/config/config_files.ts";
-import { CannotConnectError } from "./connect_error.ts";
+import { CannotConnectError } from "../../base/errors/connect_error.ts";
 import { openLog } from "../server/log.ts";
 import { callWords } from "../../state/config/call_words.ts";
-import { wings } from "../wings.ts";
+import { hostOf, wings } from "../wings.ts";
 import { openStart } from "./start.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 import type { TransportSetup } from "../../api/command.ts";
-import { hasTenants } from "../../wings/tenants/tenant_options.ts";
 
 /** Runs a task, and resolves with its exit code. Rejects with `CannotConnectError` without a connection. */
 export async function withTransport(
@@ -21,7 +20,7 @@ export async function withTransport(
   const start = await openStart(args, { ports: "serves nothing" });
   const { config, file, initialSource: source } = start.reader;
   await start.database?.close();
-  if (hasTenants(config)) throw new Error("tenants: give a configuration without tenants");
+  if (hostOf(config) !== null) throw new Error("tenants: give a configuration without tenants");
   const { transport, close } = await openConfiguredTransport(config, file).catch((error) => {
     if (isEmbedded(config.dbUri)) throw error;
     throw new CannotConnectError(errors.cannotConnect(errorMessage(error)));

@@ -1,6 +1,5 @@
 /** The admin server: liveness, readiness, metrics, and the console. @module */
 import { accessRefusal, TokenGuard } from "./admin_access.ts";
-import { type ConsoleParts, consoleRoutes } from "../../wings/console/server/console_routes.ts";
 import type { Config } from "../../state/config/options.ts";
 import { redactedConfig } from "../../state/config/print.ts";
 import type { Dialect } from "../../base/dialect.ts";
@@ -9,6 +8,7 @@ import { dumpSchemaCache } from "../../state/schema_cache/dump.ts";
 import {
   type AdminHandler,
   emptyResponse,
+  type FindRoute,
   guarded,
   type GuardedRoute,
   open,
@@ -23,8 +23,8 @@ import { version } from "../../base/version.ts";
 export interface AdminOptions {
   /** Whether the API server is listening. */
   readonly isLive: () => boolean;
-  /** Null if `admin-console-enabled` is off. */
-  readonly consoleParts: Omit<ConsoleParts, "isLive"> | null;
+  /** Finds the routes of the console. Default: no console. */
+  readonly consoleRoute?: FindRoute | undefined;
   /** Returns the metrics of the service. Default: the metrics of its thread. */
   readonly serviceMetrics?: (() => Promise<string>) | undefined;
   /** Returns the metrics of the process. Default: none. */
@@ -37,14 +37,11 @@ export interface AdminOptions {
  */
 export function adminHandler(
   appState: AdminState,
-  { isLive, consoleParts, processMetrics = () => "", serviceMetrics }: AdminOptions,
+  { isLive, consoleRoute = () => null, processMetrics = () => "", serviceMetrics }: AdminOptions,
 ): AdminHandler {
   const metrics = async () =>
     await (serviceMetrics?.() ?? metricsText(appState)) + processMetrics();
   const routes = routesOf(appState, { isLive, metrics });
-  const consoleRoute = consoleParts === null
-    ? () => null
-    : consoleRoutes(appState, { ...consoleParts, isLive });
   return routedAdmin((path) => routes.get(path) ?? consoleRoute(path), {
     dialect: appState.dialect,
     now: appState.now,
@@ -54,7 +51,7 @@ export function adminHandler(
 
 /** Makes the handler of the routes by path. */
 export function routedAdmin(
-  routeOf: (path: string) => GuardedRoute | null,
+  routeOf: FindRoute,
   { dialect, now, access }: {
     readonly dialect: Dialect;
     readonly now: () => number;

@@ -1,11 +1,7 @@
 /** Starts the admin server. @module */
-import { adminHandler } from "./admin.ts";
-import { consoleFilesReader } from "../../wings/console/server/console_files.ts";
-import { type Recorder, residentMemory } from "../../wings/console/server/recorder.ts";
-import type { ConsoleParts } from "../../wings/console/server/console_routes.ts";
+import { adminHandler, type AdminOptions } from "./admin.ts";
 import type { Config } from "../../state/config/options.ts";
 import { spooledResponse } from "../../api/handler/unread.ts";
-import type { AdminData } from "../../api/wing.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { version } from "../../base/version.ts";
 import { listen, type Listening } from "./listen.ts";
@@ -13,40 +9,19 @@ import { adminListenAddress } from "./listen_address.ts";
 import { readdirSync } from "node:fs";
 import process from "node:process";
 import { metricText } from "../../base/observe/metric_registry.ts";
-import type { HandleApi } from "../../api/handler/handler.ts";
 
-/** Whether the configuration turns the console on. */
-export function hasConsole(config: Config): boolean {
-  return config.adminConsoleEnabled && adminListenAddress(config) !== null;
-}
-
-export interface AdminServerOptions {
+export interface AdminServerOptions extends Omit<AdminOptions, "processMetrics"> {
   readonly config: Config;
-  readonly isLive: () => boolean;
-  /** Null without a console. */
-  readonly recorder: Recorder | null;
-  readonly handleApi: HandleApi;
-  readonly data: AdminData;
-  /** Returns the metrics of the service. Default: the metrics of its thread. */
-  readonly serviceMetrics?: (() => Promise<string>) | undefined;
 }
 
 /** Serves the admin server if the configuration has an address for it. */
 export async function serveAdmin(
   appState: AppState,
-  { config, isLive, recorder, handleApi, data, serviceMetrics }: AdminServerOptions,
+  { config, ...options }: AdminServerOptions,
 ): Promise<Listening | null> {
   const listenAddress = adminListenAddress(config);
   if (listenAddress === null) return null;
-  const consoleParts: Omit<ConsoleParts, "isLive"> | null = recorder === null
-    ? null
-    : { readFiles: consoleFilesReader(), recorder, handleApi, data, memory: residentMemory };
-  const handle = adminHandler(appState, {
-    isLive,
-    consoleParts,
-    serviceMetrics,
-    processMetrics: processMetricsText,
-  });
+  const handle = adminHandler(appState, { ...options, processMetrics: processMetricsText });
   return await listen(listenAddress, {
     what: "admin",
     server: `${appState.dialect.productToken}/${version}`,

@@ -3,7 +3,7 @@ import process from "node:process";
 import { lookup } from "node:dns/promises";
 import { chmodSync, lstatSync, renameSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
-import { findNextPort, isFreePort } from "./free_ports.ts";
+import { findNextPort, isFreePort } from "../../base/lib/free_ports.ts";
 import { errorCode } from "../../base/lib/error_code.ts";
 import type { HttpServer, HttpServerOptions, StartServer } from "./http_server.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";

@@ -11,7 +11,7 @@ import { isEmbedded } from "../../database/open.ts";
 import { isLoopbackHost } from "../../base/http/host.ts";
 import type { WorkerLimit } from "../../base/observe/diagnostics.ts";
 import type { Observation } from "../../base/observe/observation.ts";
-import { hasTenants } from "../../wings/tenants/tenant_options.ts";
+import { hostOf } from "../wings.ts";
 
 /** Returns the number. Reports if it is lower than the configured one. */
 export function countWorkers(
@@ -72,7 +72,7 @@ function singleThreadLimit(
   { addressLimit }: Machine,
 ): WorkerLimit | null {
   if (addressLimit !== null) return addressLimit;
-  if (hasTenants(config)) return "tenants";
+  if (hostOf(config) !== null) return "tenants";
   const { dbUri, serverUnixSocket } = config;
   if (isEmbedded(dbUri)) return "embedded";
   return serverUnixSocket === null ? null : "unix-socket";

@@ -17,14 +17,10 @@ import {
   type WatchableHandler,
 } from "../../api/handler/admin_port.ts";
 import type { Handler } from "../../api/handler/lazy_handler.ts";
+import type { AdminConsole } from "../../api/wing.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { adminHandler } from "./admin.ts";
-import { consoleFilesReader } from "../../wings/console/server/console_files.ts";
-import {
-  consoleRecorder,
-  type Recorder,
-  residentMemory,
-} from "../../wings/console/server/recorder.ts";
+import { openConsole } from "../../wings/console/server/console.ts";
 import type { AdminHandler } from "../../base/http/admin_route.ts";
 
 /** Data of a request that the `Request` lacks. */
@@ -60,36 +56,31 @@ export function createAdmin(handler: Handler): Admin {
   if (watch === undefined) throw new Error("createAdmin: expected a handler of createHandler");
   let started: AppState | null = null;
   let handle: AdminHandler | null = null;
-  const recorder = consoleRecorder(() => started);
+  const adminConsole = openConsole(() => started?.metrics().pool ?? null);
   const watcher: HandlerWatcher = {
     start: (appState) => void (started = appState),
-    observe: (event) => recorder.observe(event),
-    isTimed: () => recorder.isWatched,
-    close: () => recorder.stop(),
+    observe: (event) => adminConsole.observe(event),
+    isTimed: () => adminConsole.isWatched,
+    close: () => adminConsole.stop(),
   };
   const startAppState = watch(watcher);
   return async function admin(request, { client, isTrusted } = {}) {
     const appState = await startAppState();
     if (appState === null) return new Response(null, { status: 503 });
-    handle ??= handlerOf(appState, { handler, recorder });
+    handle ??= handlerOf(appState, { handler, adminConsole });
     return await handle(request, { client, isTrusted: isTrusted === true });
   };
 }
 
 function handlerOf(
   appState: AppState,
-  { handler, recorder }: { readonly handler: Handler; readonly recorder: Recorder },
+  { handler, adminConsole }: { readonly handler: Handler; readonly adminConsole: AdminConsole },
 ): AdminHandler {
-  const parts = {
-    readFiles: consoleFilesReader(),
-    recorder,
-    handleApi: handler,
-    data: auditData(appState, { program: "svc", isLoginRole: false }),
-    memory: residentMemory,
-  };
+  const isLive = () => true;
+  const data = auditData(appState, { program: "svc", isLoginRole: false });
   const { adminConsoleEnabled } = appState.snapshot.config;
-  return adminHandler(appState, {
-    isLive: () => true,
-    consoleParts: adminConsoleEnabled ? parts : null,
-  });
+  const consoleRoute = adminConsoleEnabled
+    ? adminConsole.routes(appState, { handleApi: handler, data, isLive })
+    : undefined;
+  return adminHandler(appState, { isLive, consoleRoute });
 }

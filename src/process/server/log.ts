@@ -12,8 +12,8 @@ export interface Log {
   readonly setSettings: (settings: () => LogSettings) => void;
   /** Adds lines that are formatted already: texts without a last line feed, possibly empty. */
   readonly addLines: (lines: { readonly access: string; readonly diagnostics: string }) => void;
-  /** Passes each line of the diagnostic log to a function, too; null ends that. */
-  readonly tapDiagnostics: (take: ((line: string) => void) | null) => void;
+  /** Passes each line of the diagnostic log to a function, too. */
+  readonly tapDiagnostics: (take: (line: string) => void) => void;
   /**
    * Resolves when all lines are written, or after one second. The process calls it before it
    * exits.
@@ -28,10 +28,10 @@ const flushTimeoutMs = 1000;
 export function openLog(initial: LogSettings, call: CallWords): Log {
   let settings = () => initial;
   const diagnostics = new LineSink({ write: (bytes) => writeAll(stderr, bytes) });
-  let tap: ((line: string) => void) | null = null;
+  let tap = (_line: string) => {};
   const add = (line: string) => {
     diagnostics.add(line);
-    tap?.(line);
+    tap(line);
   };
   const access = new LineSink({
     // Diagnostics of a request precede its line, even if both logs go to the same file.

@@ -1,18 +1,15 @@
 /** Runs the service: start, admin server, first schema load, API, shutdown. @module */
-import { consoleRecorder } from "../../wings/console/server/recorder.ts";
 import type { Config } from "../../state/config/options.ts";
-import type { Database } from "../../database/database.ts";
+import type { Database, PoolCounts } from "../../database/database.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { deferred } from "../../base/lib/deferred.ts";
-import { findingsOfState } from "../../wings/audit/audit_data.ts";
-import { DiagnosisLog } from "../../wings/audit/diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../../api/handler/handler.ts";
-import { adminData, wings } from "../wings.ts";
+import { adminData, openConsole, wings } from "../wings.ts";
 import type { CallWords } from "../../base/observe/call_words.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { AppState } from "../../state/app_state/app_state.ts";
 import { version } from "../../base/version.ts";
-import { hasConsole, serveAdmin } from "./admin_server.ts";
+import { serveAdmin } from "./admin_server.ts";
 import {
   closeInTime,
   hasWork,
@@ -70,26 +67,16 @@ async function serveUntilStopped(
   onFatal: () => void,
 ): Promise<void> {
   const { config } = reader;
-  const loaded = deferred<void>();
-  const diagnosis = new DiagnosisLog(log.observe);
   let created: AppState | null = null;
   const team = await makeTeam(config, log.observe);
-  const recorded = () => created === null ? null : team?.recorded(created) ?? created;
-  const recorder = hasConsole(config) ? consoleRecorder(recorded) : null;
-  log.tapDiagnostics(recorder === null ? null : (line) => recorder.addLine(line));
-  const observe = (reported: Observation) => {
-    const event = team?.eventOf(reported, config) ?? reported;
-    log.observe(event);
-    if (event.kind === "schema-cache-loaded") loaded.resolve();
-    diagnosis.take(event);
-    recorder?.observe(event);
-    team?.observe(event);
-  };
+  const pool = () => team?.pool ?? created?.metrics().pool ?? null;
+  const { adminConsole, watchers, observe, loaded } = openFollowers(log, { config, team, pool });
   for (const { requirePackages } of wings) await requirePackages?.(config);
-  const [began, embedded] = [Date.now(), isEmbedded(config.dbUri)];
+  const embedded = isEmbedded(config.dbUri);
+  const began = Date.now();
   observe({ kind: "starting", name: config.dialect.displayName, version });
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
-  const isTimed = () => recorder?.isWatched ?? false;
+  const isTimed = () => adminConsole?.isWatched ?? false;
   const options = { ...log, observe, onFatal, database, quick, team, isTimed };
   const appState = created = await startAppState(reader, options);
   const handleApi = serviceHandler(appState, "shared", [...shown.wings ?? [], ...wings]);
@@ -99,31 +86,58 @@ async function serveUntilStopped(
   const isLive = () => api?.isOpen() ?? false;
   const serviceMetrics = team === null ? undefined : () => team.metrics(appState);
   const data = adminData(appState, audited);
-  const adminOptions = { config, isLive, recorder, handleApi, data, serviceMetrics };
-  const admin = await serveAdmin(appState, adminOptions);
+  const consoleRoute = adminConsole?.routes(appState, { handleApi, data, isLive });
+  const admin = await serveAdmin(appState, { config, isLive, consoleRoute, serviceMetrics });
   const signals = stopSignals(observe);
   reloads.connect(appState);
   const starting = startEmbedded(appState, reader)
     .then(() => load(appState))
-    .then(() => config.serverReuseport ? loaded.promise : undefined)
+    .then(() => config.serverReuseport ? loaded : undefined)
     .then(() => !appState.isEnding);
   if (await Promise.race([starting, signals.first.then(() => false)])) {
     if (embedded) observe({ kind: "embedded-ready", ms: Date.now() - began });
     const common = { config, isQuick: quick !== null };
     api = team === null
       ? await serveApi(appState, { ...common, ...shown, handleApi: front?.handle ?? handleApi })
-      : await team.listen(appState, { ...common, file: reader.file, call, log, recorder, onFatal });
-    const diagnose = () => findingsOfState(appState, audited);
-    diagnosis.start({ diagnose, config: () => appState.snapshot.config });
+      : await team.listen(appState, {
+        ...common,
+        file: reader.file,
+        call,
+        log,
+        adminConsole,
+        onFatal,
+      });
+    for (const watcher of watchers) watcher.start(appState, audited);
   }
   if (await signals.first === "SIGTERM" && api !== null) {
     const period = config.serverShutdownWaitPeriod;
     await waitBeforeShutdown({ period, appState, api, cut: signals.second, observe });
   }
   reloads.close();
-  diagnosis.stop();
-  recorder?.stop();
+  for (const follower of [...watchers, adminConsole]) follower?.stop();
   await stopServing(appState, { api, admin, front, isEmbedded: embedded });
+}
+
+/** Opens the parts of a process that follow its service, and the function that passes events to them. */
+function openFollowers(
+  log: Log,
+  { config, team, pool }: {
+    readonly config: Config;
+    readonly team: WorkerTeam | null;
+    readonly pool: () => PoolCounts | null;
+  },
+) {
+  const adminConsole = openConsole(config, pool);
+  const watchers = wings.flatMap(({ watch }) => watch?.(log.observe) ?? []);
+  const loaded = deferred<void>();
+  log.tapDiagnostics((line) => adminConsole?.addLine(line));
+  const observe = (reported: Observation) => {
+    const event = team?.eventOf(reported, config) ?? reported;
+    log.observe(event);
+    if (event.kind === "schema-cache-loaded") loaded.resolve();
+    for (const follower of [...watchers, adminConsole, team]) follower?.observe(event);
+  };
+  return { adminConsole, watchers, observe, loaded: loaded.promise };
 }
 
 /** Resolves when all requests are answered and the service is closed. */

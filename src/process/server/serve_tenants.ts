@@ -2,7 +2,7 @@
 import type { ConfigReader } from "../../state/config/config_files.ts";
 import type { Log } from "./log.ts";
 import { untilIdle } from "../../base/lib/time_limits.ts";
-import { Tenants } from "../../wings/tenants/tenants.ts";
+import type { HostOpener, ServiceHost } from "../../api/wing.ts";
 import { wings } from "../wings.ts";
 import { version } from "../../base/version.ts";
 import { connectionLimits, untilResponded, waitBeforeShutdown } from "./api_server.ts";
@@ -15,6 +15,7 @@ import { openTracing } from "./tracing.ts";
 import { routedAdmin } from "./admin.ts";
 
 export interface ServeTenantsDependencies {
+  readonly host: HostOpener;
   readonly reader: ConfigReader;
   readonly log: Log;
   readonly reloads: ReloadSignals;
@@ -25,13 +26,13 @@ export interface ServeTenantsDependencies {
  * the tenants cannot be read, or if an address cannot be bound.
  */
 export async function serveTenants(
-  { reader, log, reloads }: ServeTenantsDependencies,
+  { host, reader, log, reloads }: ServeTenantsDependencies,
 ): Promise<number> {
   const { config } = reader;
   const { observe } = log;
   observe({ kind: "starting", name: config.dialect.displayName, version });
   countWorkers(config, observe);
-  const tenants = await Tenants.open({ reader, observe, wings, tracing: await openTracing() });
+  const tenants = await host.open({ reader, observe, wings, tracing: await openTracing() });
   log.setSettings(() => tenants.config);
   let api: Listening | null = null;
   const admin = await listenForAdmin(tenants, { log, isLive: () => api?.isOpen() ?? false });
@@ -58,12 +59,12 @@ export async function serveTenants(
   return 0;
 }
 
-function serverName({ config: { dialect } }: Tenants): string {
+function serverName({ config: { dialect } }: ServiceHost): string {
   return `${dialect.productToken}/${version}`;
 }
 
 async function listenForAdmin(
-  tenants: Tenants,
+  tenants: ServiceHost,
   { log, isLive }: { readonly log: Log; readonly isLive: () => boolean },
 ): Promise<Listening | null> {
   const address = adminListenAddress(tenants.config);

@@ -1,6 +1,9 @@
 /** The wing that inspects a database and its policies: commands, and data of the console. @module */
-import type { Wing } from "../../api/wing.ts";
-import { auditData } from "./audit_data.ts";
+import type { Watcher, Wing } from "../../api/wing.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import { auditData, findingsOfState } from "./audit_data.ts";
+import { DiagnosisLog } from "./diagnosis/diagnosis_log.ts";
+import { initCommand } from "./init/run_init.ts";
 import { accessCommand } from "./commands/access.ts";
 import { checkCommand } from "./commands/check.ts";
 import { contractCommand, diffCommand } from "./commands/contract.ts";
@@ -11,6 +14,7 @@ import { whyCommand } from "./commands/why.ts";
 export const auditWing: Wing = {
   name: "audit",
   commands: [
+    initCommand,
     checkCommand,
     accessCommand,
     testCommand,
@@ -20,4 +24,19 @@ export const auditWing: Wing = {
     diffCommand,
   ],
   adminData: auditData,
+  watch: watchFindings,
 };
+
+/** Reports how many findings a service has. */
+function watchFindings(observe: (event: Observation) => void): Watcher {
+  const log = new DiagnosisLog(observe);
+  return {
+    observe: (event) => log.take(event),
+    start: (appState, options) =>
+      log.start({
+        diagnose: () => findingsOfState(appState, options),
+        config: () => appState.snapshot.config,
+      }),
+    stop: () => log.stop(),
+  };
+}

@@ -1,13 +1,7 @@
 /** The SQL of live queries: the schema `svc_live`, in which triggers record the tables that change, and
  * these triggers. Applied again, it changes nothing. @module */
 import { compile, ident, join, type Sql, sql, tableSql } from "../../base/sql/fragment.ts";
-import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
-
-/** A table whose changes are recorded. */
-export interface RecordedTable extends QualifiedName {
-  /** Column whose values narrow the record of a change; null for a record of the table alone. */
-  readonly scope: string | null;
-}
+import type { RecordedTable } from "../../api/command.ts";
 
 /** Returns the SQL file; `login` is the role that polls. */
 export function liveSql(login: string, tables: readonly RecordedTable[]): string {

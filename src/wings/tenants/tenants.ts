@@ -1,22 +1,20 @@
 /** The tenants of a process, put together from its configuration. @module */
 import { compileClaimPath } from "../../state/auth/role_claim.ts";
 import type { TenantRule } from "../../state/auth/claims.ts";
-import { type ConfigReader } from "../../state/config/config_files.ts";
 import type { ConfigFile } from "../../state/config/file.ts";
 import { keepStartupOptions, noValues } from "../../state/config/load.ts";
 import type { TenantConfig } from "./tenant_options.ts";
-import type { Wing } from "../../api/wing.ts";
+import type { HostAdminOptions, HostOptions, ServiceHost } from "../../api/wing.ts";
 import type { RequestInfo } from "../../api/handler/handler.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { countedEvents } from "../../base/observe/counted_events.ts";
 import { MetricRegistry } from "../../base/observe/metric_registry.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { RequestMetrics } from "../../base/observe/request_metrics.ts";
-import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
 import { isTenantName, tenantFinder } from "./find_tenant.ts";
 import { openTenant, poolShareOf } from "./tenant.ts";
 import { TenantRegistry } from "./tenant_registry.ts";
-import { tenantsAdmin, type TenantsAdminOptions } from "./tenants_admin.ts";
+import { tenantsAdmin } from "./tenants_admin.ts";
 import { tenantsHandler } from "./tenants_handler.ts";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -24,21 +22,12 @@ import { errorCode } from "../../base/lib/error_code.ts";
 import { readBytes, relativeTo } from "../../base/lib/files.ts";
 import type { GuardedRoute } from "../../base/http/admin_route.ts";
 
-export interface TenantsOptions {
-  readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;
-  /** Answer some paths of requests. */
-  readonly wings: readonly Wing[];
-  readonly observe: (event: Observation) => void;
-  /** Default: no tracing. */
-  readonly tracing?: Pick<AppStateOptions, "activeSpan" | "setSpanAttribute" | "traceStage"> | null;
-}
-
 /** Milliseconds between two looks at the files of loaded tenants. */
 const intervalMs = 1000;
 
-export class Tenants {
+export class Tenants implements ServiceHost {
   readonly handle: (request: Request, info?: RequestInfo) => Promise<Response>;
-  readonly #options: TenantsOptions;
+  readonly #options: HostOptions;
   readonly #source: ReturnType<typeof folderSource>;
   readonly #registry: TenantRegistry;
   readonly #metricRegistry = new MetricRegistry();
@@ -49,7 +38,7 @@ export class Tenants {
   #isShutdownAnnounced = false;
   #stopChecks = () => {};
 
-  private constructor(options: TenantsOptions, claimOf: TenantRule["claimOf"]) {
+  private constructor(options: HostOptions, claimOf: TenantRule["claimOf"]) {
     const { file } = options.reader;
     const config = options.reader.config as TenantConfig;
     this.#options = options;
@@ -71,7 +60,7 @@ export class Tenants {
    * Opens the source of tenants; loads none. Rejects with an `Error` of one line if the options do not fit
    * together, or if the folder cannot be read.
    */
-  static async open(options: TenantsOptions): Promise<Tenants> {
+  static async open(options: HostOptions): Promise<Tenants> {
     const { initialSource } = options.reader;
     const config = options.reader.config as TenantConfig;
     const errorOf = (key: string, problem: string) =>
@@ -116,11 +105,9 @@ export class Tenants {
   }
 
   /** Returns the routes of the admin server. */
-  adminRoutes(
-    others: Pick<TenantsAdminOptions, "isLive" | "processMetrics">,
-  ): ReadonlyMap<string, GuardedRoute> {
+  adminRoutes(options: HostAdminOptions): ReadonlyMap<string, GuardedRoute> {
     return tenantsAdmin({
-      ...others,
+      ...options,
       config: () => this.#config,
       registry: this.#registry,
       names: this.#source.names,

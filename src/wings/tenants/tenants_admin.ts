@@ -1,4 +1,5 @@
 /** The admin server of a process with tenants. @module */
+import type { HostAdminOptions } from "../../api/wing.ts";
 import type { Config } from "../../state/config/options.ts";
 import { redactedConfig } from "../../state/config/print.ts";
 import type { MetricRegistry } from "../../base/observe/metric_registry.ts";
@@ -12,16 +13,14 @@ import {
   textResponse,
 } from "../../base/http/admin_route.ts";
 
-export interface TenantsAdminOptions {
+export interface TenantsAdminOptions extends HostAdminOptions {
   /** Configuration of the process. */
   readonly config: () => Config;
   readonly registry: Pick<TenantRegistry, "isReady" | "states">;
   readonly names: () => readonly string[];
-  readonly isLive: () => boolean;
   readonly isReady: () => Promise<boolean>;
   readonly metricRegistry: MetricRegistry;
   readonly requestMetrics: RequestMetrics;
-  readonly processMetrics: () => string;
 }
 
 /** Returns the routes: `/live`, `/ready`, `/metrics`, `/tenants` and `/config`. */

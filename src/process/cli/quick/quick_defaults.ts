@@ -6,7 +6,7 @@ import { isLoopbackHost } from "../../../base/http/host.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
 import { counted } from "../../../base/lib/printable.ts";
 import { quoteIdent } from "../../../base/sql/fragment.ts";
-import { likelySchema } from "../likely_schema.ts";
+import { likelySchema } from "../../../state/schema_cache/likely_schema.ts";
 import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 
 /** Returns the defaults that do not depend on the database. */

@@ -2,7 +2,7 @@
 import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
-import type { SchemaFacts } from "../likely_schema.ts";
+import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
 
 /** A schema with a relation or a function that no extension owns. */
 export interface FilledSchema extends SchemaFacts {

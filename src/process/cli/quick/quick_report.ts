@@ -5,7 +5,7 @@ import { svcDialect } from "../../../base/dialect.ts";
 import { counted } from "../../../base/lib/printable.ts";
 import type { Observation } from "../../../base/observe/observation.ts";
 import type { ReportedError } from "../../../base/observe/diagnostic_row.ts";
-import { connectAdvice } from "../connect_error.ts";
+import { connectAdvice } from "../../../base/errors/connect_error.ts";
 import { printError } from "../../../base/observe/output.ts";
 import { stderr } from "../../../base/observe/standard_streams.ts";
 import { version } from "../../../base/version.ts";

@@ -1,6 +1,5 @@
 /** Functions of one thread that another one calls by messages. Secrets of the configuration pass in
  * messages only, never in a URL or in the environment. @module */
-import type { RecordedRequests } from "../../../wings/console/server/recorder.ts";
 import { deferred } from "../../../base/lib/deferred.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
 import type { Metrics } from "../../../base/observe/metrics.ts";
@@ -31,7 +30,8 @@ export interface LogLines {
 
 /** The console's data of one thread since the last call. */
 export interface RecordedSecond {
-  readonly requests: RecordedRequests;
+  /** The result of {@linkcode AdminConsole.take}. */
+  readonly requests: unknown;
   readonly pool: Metrics["pool"];
 }
 

@@ -57,9 +57,9 @@ class ServingThread implements WorkerFunctions {
   }
 
   recorded(): RecordedSecond | null {
-    const { appState, recorder = null } = this.#made ?? {};
-    if (appState === undefined || recorder === null) return null;
-    return { requests: recorder.take(), pool: appState.metrics().pool };
+    const { appState, adminConsole = null } = this.#made ?? {};
+    if (appState === undefined || adminConsole === null) return null;
+    return { requests: adminConsole.take(), pool: appState.metrics().pool };
   }
 
   async closeConnections(): Promise<void> {

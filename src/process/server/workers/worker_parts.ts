@@ -1,16 +1,15 @@
 /** Makes what a worker serves with: separate connections, caches, logs and a socket. @module */
-import { consoleRecorder, type Recorder } from "../../../wings/console/server/recorder.ts";
 import { openConfiguredDatabase } from "../../../state/config/config_files.ts";
 import type { Config } from "../../../state/config/options.ts";
 import { dialects } from "../../../base/dialect.ts";
-import { wings } from "../../wings.ts";
+import { openConsole, wings } from "../../wings.ts";
+import type { AdminConsole } from "../../../api/wing.ts";
 import { serviceHandler } from "../../../api/handler/handler.ts";
 import { OneShotTimer } from "../../../base/lib/one_shot_timer.ts";
 import { schedule } from "../../../base/lib/timers.ts";
 import type { Observation } from "../../../base/observe/observation.ts";
 import { createReporter, type LogSettings, type Report } from "../../../base/observe/reporter.ts";
 import { FollowerState } from "../../../state/app_state/follower_state.ts";
-import { hasConsole } from "../admin_server.ts";
 import { serveApi } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
 import { adminListenAddress } from "../listen_address.ts";
@@ -24,7 +23,7 @@ export interface WorkerParts {
   readonly log: WorkerLog;
   readonly observe: (event: Observation) => void;
   /** Null without a console. */
-  readonly recorder: Recorder | null;
+  readonly adminConsole: AdminConsole | null;
   readonly listen: () => Promise<Listening>;
 }
 
@@ -38,10 +37,10 @@ export async function makeParts(
   const config = sharedConfig(sent, part);
   let appState: FollowerState | null = null;
   const log = workerLog(task, owner, () => appState?.snapshot.config ?? config);
-  const recorder = hasConsole(config) ? consoleRecorder(() => appState) : null;
+  const adminConsole = openConsole(config, () => appState?.metrics().pool ?? null);
   const observe = (event: Observation) => {
     log.observe(event);
-    recorder?.observe(event);
+    adminConsole?.observe(event);
   };
   appState = await FollowerState.create({
     database: await openConfiguredDatabase(config, file),
@@ -53,12 +52,12 @@ export async function makeParts(
     onFatal: owner.endProcess,
     ...(await openTracing()),
     isCounted: adminListenAddress(config) !== null,
-    isTimed: () => recorder?.isWatched ?? false,
+    isTimed: () => adminConsole?.isWatched ?? false,
     threads: part.workers,
   }, task.state);
   const made = appState;
   const listen = () => listenBy(made, { config, task });
-  return { appState, log, observe, recorder, listen };
+  return { appState, log, observe, adminConsole, listen };
 }
 
 function listenBy(

@@ -1,7 +1,7 @@
 /** Serves the API by workers: what a process with several of them does otherwise than one without.
  * @module */
 import { metricsText } from "../admin.ts";
-import type { RecordedState, Recorder } from "../../../wings/console/server/recorder.ts";
+import type { AdminConsole } from "../../../api/wing.ts";
 import type { Log } from "../log.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { PoolCounts } from "../../../database/database.ts";
@@ -30,10 +30,12 @@ export interface TeamOptions extends Pick<WorkerTask, "call" | "file" | "isQuick
   readonly config: Config;
   readonly log: Pick<Log, "addLines">;
   /** Null without a console. */
-  readonly recorder: Pick<Recorder, "add" | "isWatched"> | null;
+  readonly adminConsole: RecordedConsole | null;
   /** Ends the process. */
   readonly onFatal: () => void;
 }
+
+type RecordedConsole = Pick<AdminConsole, "add" | "isWatched">;
 
 /** Starts a thread, whose messages and uncaught errors `events` receives. */
 export type StartThread = (events: {
@@ -96,10 +98,9 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     return event.kind === "pool-ready" ? { ...event, max: dbPool } : event;
   }
 
-  /** Returns the service as the console records it, with the workers' gauges of the last second. */
-  recorded({ snapshot }: Pick<AppState, "snapshot">): RecordedState {
-    const pools = () => this.#recorded.map(({ pool }) => pool);
-    return { snapshot, metrics: () => ({ pool: pools().reduce(sumOfPools, noConnections) }) };
+  /** The figures of the workers' pools, of the last second. */
+  get pool(): PoolCounts {
+    return this.#recorded.map(({ pool }) => pool).reduce(sumOfPools, noConnections);
   }
 
   /** Returns the metrics of the service in all threads. */
@@ -115,7 +116,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
 
   /** Resolves when all workers listen. Rejects with an `Error` of one line if they cannot. */
   async listen(appState: AppState, options: TeamOptions): Promise<this> {
-    const { config, recorder, call, file, isQuick } = options;
+    const { config, adminConsole, call, file, isQuick } = options;
     const port = await portOf(apiListenAddress(config) as TcpAddress);
     const refused = deferred<never>();
     const state = this.#sent = appState.followed;
@@ -134,7 +135,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     );
     const [address] = await Promise.race([Promise.all(addresses), refused.promise]);
     this.#state = "open";
-    if (recorder !== null) this.#record(recorder);
+    if (adminConsole !== null) this.#record(adminConsole);
     appState.observe({ kind: "listening", what: "api", address: address! });
     return this;
   }
@@ -228,14 +229,14 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   }
 
   /** Adds the requests of the workers to a recorder, once per second while it is watched. */
-  #record(recorder: Pick<Recorder, "add" | "isWatched">): void {
+  #record(adminConsole: RecordedConsole): void {
     const tick = async () => {
-      if (recorder.isWatched) {
+      if (adminConsole.isWatched) {
         const seconds = await Promise.all(this.#threads.map(({ calls }) => calls.ask("recorded")));
         this.#recorded = seconds.filter((second) => second !== null);
-        recorder.add(this.#recorded.map(({ requests }) => requests));
+        adminConsole.add(this.#recorded.map(({ requests }) => requests));
       }
-      if (this.isOpen()) this.#record(recorder);
+      if (this.isOpen()) this.#record(adminConsole);
     };
     this.#cancelRecording = this.#schedule(() => void tick(), 1000);
   }

@@ -1,7 +1,6 @@
 /** The paths of the console. @module */
 import { type ShownOption, shownOptions } from "../../../state/config/print.ts";
-import { type AdminData, AdminDataError } from "../../../api/wing.ts";
-import type { HandleApi } from "../../../api/handler/handler.ts";
+import { AdminDataError, type ConsoleOptions } from "../../../api/wing.ts";
 import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
 import { consoleSchema } from "./console_schema.ts";
@@ -10,7 +9,7 @@ import { consoleSql } from "./console_sql.ts";
 import { consoleState, type StateParts } from "./console_state.ts";
 import type { Numbered, SecondFigures } from "./live_figures.ts";
 import type { LogLine, RecentRequest, Recorder } from "./recorder.ts";
-import type { GuardedRoute } from "../../../base/http/admin_route.ts";
+import type { FindRoute, GuardedRoute } from "../../../base/http/admin_route.ts";
 import { errorMessage } from "../../../base/errors/error_message.ts";
 
 /** Answer of `/console/requests`. */
@@ -26,11 +25,8 @@ export type ConsoleLog = readonly Numbered<LogLine>[];
 export type ConsoleConfig = readonly ShownOption[];
 
 /** Dependencies of the console apart from the service. */
-export interface ConsoleParts extends StateParts {
+export interface ConsoleParts extends ConsoleOptions, StateParts {
   readonly readFiles: () => Promise<ConsoleFiles>;
-  readonly handleApi: HandleApi;
-  /** Data of wings by path. */
-  readonly data: AdminData;
 }
 
 type Respond = GuardedRoute["respond"];
@@ -39,7 +35,7 @@ type Respond = GuardedRoute["respond"];
 export function consoleRoutes(
   appState: HandlerState,
   parts: ConsoleParts,
-): (pathname: string) => GuardedRoute | null {
+): FindRoute {
   const data = dataRoutes(appState, parts);
   const title = `${appState.dialect.displayName} console`;
   const page: GuardedRoute = {

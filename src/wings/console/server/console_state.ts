@@ -6,14 +6,14 @@ import { versionNumber } from "../../../database/server_version.ts";
 import { addressOf } from "../../../api/response/openapi/about.ts";
 import { version } from "../../../base/version.ts";
 import type { HandlerState } from "../../../state/app_state/handler_state.ts";
+import type { ConsoleOptions } from "../../../api/wing.ts";
 import { type Recorder, slowRequestMs } from "./recorder.ts";
 
 /** Dependencies of the state apart from the service. */
-export interface StateParts {
+export interface StateParts extends Pick<ConsoleOptions, "isLive"> {
   readonly recorder: Recorder;
   /** Returns the resident memory in bytes; null where the runtime does not show it. */
   readonly memory: () => number | null;
-  readonly isLive: () => boolean;
 }
 
 /** Answer of `/console/state`. */

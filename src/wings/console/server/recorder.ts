@@ -1,11 +1,8 @@
 /** Remembers recent requests, log lines and figures for the console. @module */
-import process from "node:process";
-import { type Schedule, schedule, untilNextSecond } from "../../../base/lib/timers.ts";
-import type { Metrics } from "../../../base/observe/metrics.ts";
+import { type Schedule, untilNextSecond } from "../../../base/lib/timers.ts";
 import type { FinishedRequest, Observation } from "../../../base/observe/observation.ts";
 import type { SchemaCacheCounts } from "../../../base/observe/diagnostics.ts";
 import { redact } from "../../../base/observe/redact.ts";
-import type { AppState } from "../../../state/app_state/app_state.ts";
 import { type CountedRequests, type Gauges, LiveFigures, Ring } from "./live_figures.ts";
 
 export interface RecentRequest {
@@ -195,24 +192,4 @@ function cut(text: string): string {
 
 function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
-}
-
-/** Returns bytes. */
-export function residentMemory(): number {
-  return process.memoryUsage.rss();
-}
-
-/** A service whose requests are recorded. */
-export interface RecordedState extends Pick<AppState, "snapshot"> {
-  metrics(): Pick<Metrics, "pool">;
-}
-
-/** Makes the recorder. `service` returns the service once it exists: no request comes before it. */
-export function consoleRecorder(appState: () => RecordedState | null): Recorder {
-  const noPool = { open: 0, inUse: 0, waiting: 0 };
-  return new Recorder({
-    gauges: () => ({ pool: appState()?.metrics().pool ?? noPool, memory: residentMemory() }),
-    now: Date.now,
-    schedule,
-  });
 }

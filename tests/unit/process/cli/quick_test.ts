@@ -1,8 +1,8 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { connectAdvice } from "../../../../src/process/cli/connect_error.ts";
+import { connectAdvice } from "../../../../src/base/errors/connect_error.ts";
 import { watchFile } from "../../../../src/process/cli/file_watch.ts";
 import { type BannerFacts, bannerText } from "../../../../src/process/cli/quick/quick_report.ts";
-import { findNextPort, findPort } from "../../../../src/process/server/free_ports.ts";
+import { findNextPort, findPort } from "../../../../src/base/lib/free_ports.ts";
 import { isQuickMode } from "../../../../src/process/cli/start.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
 import { version } from "../../../../src/base/version.ts";

@@ -96,7 +96,7 @@ function owned(count = 2, results: PlayedThread["results"] = { serve: "127.0.0.1
       file: null,
       isQuick: false,
       log: { addLines: ({ diagnostics }) => void seen.push(diagnostics) },
-      recorder: { isWatched: true, add: (requests) => void added.push(...requests) },
+      adminConsole: { isWatched: true, add: (requests) => void added.push(...requests) },
       onFatal: () => void seen.push("fatal"),
     });
   return { team, clock, threads, seen, service, registry, listen, added };
@@ -198,12 +198,12 @@ Deno.test("WorkerTeam.shutdown() takes each step in all workers before the next 
 });
 
 Deno.test("WorkerTeam records the requests of all workers once a second", async () => {
-  const { team, listen, clock, threads, added, service } = owned();
+  const { team, listen, clock, threads, added } = owned();
   await listen();
   for (const [index, { results }] of threads.entries()) {
     results.recorded = { requests: `of ${index}`, pool: { ...noPool, open: index + 1 } };
   }
   await clock.pass(1000);
   deepStrictEqual(added, ["of 0", "of 1"]);
-  strictEqual(team.recorded(service).metrics().pool.open, 3);
+  strictEqual(team.pool.open, 3);
 });

@@ -3,6 +3,7 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { adminHandler } from "../../../../../src/process/server/admin.ts";
 import { noValues } from "../../../../../src/state/config/load.ts";
 import { configSource } from "../../../../../src/state/config/source.ts";
+import { consoleRoutes } from "../../../../../src/wings/console/server/console_routes.ts";
 import { Recorder } from "../../../../../src/wings/console/server/recorder.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../../../src/base/dialect.ts";
 import { MetricRegistry } from "../../../../../src/base/observe/metric_registry.ts";
@@ -35,7 +36,6 @@ function admin(dialect: Dialect, { live, ready }: State): ReturnType<typeof admi
   const service = { dialect, isReady: () => Promise.resolve(ready), metrics: unexpectedCall };
   return adminHandler(service as unknown as AdminState, {
     isLive: () => live,
-    consoleParts: null,
   });
 }
 
@@ -69,7 +69,6 @@ Deno.test("adminHandler() shows the configuration without secrets, in dialects t
     const service = { dialect, snapshot: { config: { ...config, adminToken: null } } };
     const handle = adminHandler(service as unknown as AdminState, {
       isLive: () => true,
-      consoleParts: null,
     });
     const response = await handle(new Request("http://localhost/config"), loopback);
     const text = await response.text();
@@ -138,9 +137,12 @@ function wholeAdmin(
     },
   };
   const { pool, jwtCache } = noMetrics;
-  const handle = adminHandler(service as unknown as AdminState, {
-    isLive: () => true,
-    consoleParts: {
+  const state = service as unknown as AdminState;
+  const isLive = () => true;
+  const handle = adminHandler(state, {
+    isLive,
+    consoleRoute: consoleRoutes(state, {
+      isLive,
       readFiles: () => Promise.resolve(files),
       recorder: new Recorder({
         gauges: () => ({ pool, jwtCache, memory: 1 }),
@@ -153,7 +155,7 @@ function wholeAdmin(
       },
       data: new Map(["findings", "access"].map((name) => [`/console/${name}`, () => []])),
       memory: () => 1,
-    },
+    }),
   });
   return { handle, apiRequests, pass: (ms) => void (now += ms) };
 }
@@ -482,7 +484,6 @@ Deno.test("adminHandler() has no console where admin-console-enabled is off", as
   const service = { dialect: svcDialect, metrics, metricRegistry, snapshot };
   const handle = adminHandler(service as unknown as AdminState, {
     isLive: () => true,
-    consoleParts: null,
   });
   for (const path of [...pagePaths, ...dataPaths]) {
     const { status } = await visit({ handle }, path, { headers: { Console: "1" } });

@@ -1,5 +1,8 @@
 import { strictEqual } from "node:assert/strict";
-import { likelySchema, type SchemaFacts } from "../../../../src/process/cli/likely_schema.ts";
+import {
+  likelySchema,
+  type SchemaFacts,
+} from "../../../../src/state/schema_cache/likely_schema.ts";
 
 const schema = (name: string, relations: number, functions = 0): SchemaFacts => ({
   name,

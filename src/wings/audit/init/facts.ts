@@ -1,10 +1,8 @@
 /** Reads what `svc init` asks about: schemas, roles, relations of the chosen schemas. @module */
 import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
-import { openDatabase } from "../../../database/open.ts";
-import { svcDialect } from "../../../base/dialect.ts";
-import { refersToUser } from "../../../wings/audit/diagnosis/queries/user_columns.ts";
-import type { SchemaFacts } from "../likely_schema.ts";
+import { refersToUser } from "../diagnosis/queries/user_columns.ts";
+import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
 
 /** The login role that `svc init` makes by default. */
 export const usualLoginRole = "authenticator";
@@ -89,32 +87,6 @@ export interface TargetNames {
   readonly anonRole: string;
   /** Role of requests with a token, or null. */
   readonly userRole: string | null;
-}
-
-/** Lends a database. It connects with the first transaction, within the seconds of `connectTimeout`. */
-export async function withServer<Result>(
-  uri: string,
-  use: (database: Database) => Promise<Result>,
-  { connectTimeout = 10 }: { readonly connectTimeout?: number } = {},
-): Promise<Result> {
-  const database = await openDatabase({
-    dbUri: uri,
-    dbPool: 1,
-    dbPoolAcquisitionTimeout: connectTimeout,
-    dbPoolMaxIdletime: 10,
-    dbPoolMaxLifetime: 60,
-    dbPreparedStatements: false,
-    dialect: svcDialect,
-  }, {
-    embeddedInit: null,
-    applicationName: svcDialect.displayName,
-    connections: "per-request",
-  });
-  try {
-    return await use(database);
-  } finally {
-    await database.close();
-  }
 }
 
 /** Reads the server and its schemas. Rejects if the database cannot be reached. */

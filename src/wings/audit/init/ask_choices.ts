@@ -1,8 +1,9 @@
 /** Makes the choices of `svc init` by flags, by questions on a terminal, or by defaults. @module */
 import { nearest } from "../../../base/lib/nearest.ts";
 import { counted } from "../../../base/lib/printable.ts";
-import { CannotConnectError } from "../connect_error.ts";
+import { CannotConnectError } from "../../../base/errors/connect_error.ts";
 import { print } from "../../../base/observe/output.ts";
+import { withServer } from "../../../database/with_server.ts";
 import type { CommandCall } from "../../../api/command.ts";
 import {
   type Choices,
@@ -23,9 +24,12 @@ import {
   type ServerFacts,
   type TargetFacts,
   type TargetNames,
-  withServer,
 } from "./facts.ts";
-import { filledSchemas, likelySchema, type SchemaFacts } from "../likely_schema.ts";
+import {
+  filledSchemas,
+  likelySchema,
+  type SchemaFacts,
+} from "../../../state/schema_cache/likely_schema.ts";
 import { idempotencyTable, theseSchemas } from "./init_sql.ts";
 import { ask, confirm, isInteractive } from "./prompt.ts";
 

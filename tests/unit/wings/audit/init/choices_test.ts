@@ -5,8 +5,8 @@ import {
   pickRelations,
   pickSchemas,
   splitNames,
-} from "../../../../../src/process/cli/init/choices.ts";
-import type { RelationFacts } from "../../../../../src/process/cli/init/facts.ts";
+} from "../../../../../src/wings/audit/init/choices.ts";
+import type { RelationFacts } from "../../../../../src/wings/audit/init/facts.ts";
 
 const lists: readonly (readonly [text: string, names: readonly string[]])[] = [
   ["film", ["film"]],

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { configFileText, type FileValues } from "../../../../../src/process/cli/init/init_files.ts";
+import { configFileText, type FileValues } from "../../../../../src/wings/audit/init/init_files.ts";
 import { rejectFile } from "../../../../../src/state/config/handler_options.ts";
 import { loadConfig } from "../../../../../src/state/config/load.ts";
 import { wingOptions } from "../../../../../src/process/wings.ts";

@@ -4,7 +4,7 @@ import {
   loginUri,
   randomText,
   scramVerifier,
-} from "../../../../../src/process/cli/init/login.ts";
+} from "../../../../../src/wings/audit/init/login.ts";
 
 const login = { user: "au th", password: "p@ss/w?", database: "sh op" };
 

@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { CannotConnectError } from "../../../../src/process/cli/connect_error.ts";
+import { CannotConnectError } from "../../../../src/base/errors/connect_error.ts";
 import { errors } from "../../../../src/base/errors/catalogue.ts";
 
 const rows: readonly (readonly [reason: string, message: string])[] = [

@@ -1,6 +1,6 @@
 /** The SQL of `svc init`: roles, privileges, and the event triggers that report changes of the
  * schema. @module */
-import { commented } from "../../../wings/audit/diagnosis/finding.ts";
+import { commented } from "../diagnosis/finding.ts";
 import { reloadTriggerSql } from "../../../state/schema_cache/reload_trigger.ts";
 import { catalogueSql, compile, literal, type Sql, sql } from "../../../base/sql/fragment.ts";
 import { counted } from "../../../base/lib/printable.ts";

@@ -7,11 +7,13 @@ import type { Config } from "../../../state/config/options.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
 import { idempotencyTable } from "./init_sql.ts";
 import { readText } from "../../../base/lib/files.ts";
-import { wingOptions } from "../../wings.ts";
+import type { OptionTable } from "../../../state/config/options/option.ts";
 
 export interface InitFiles {
   readonly conf: string;
   readonly sql: string;
+  /** Options of wings, which the configuration file may set. */
+  readonly wingOptions: OptionTable;
 }
 
 export function existingFiles({ conf, sql }: InitFiles): readonly string[] {
@@ -25,7 +27,7 @@ export function replaceFile(path: string, text: string, access: "private" | "pub
 }
 
 /** Returns the configuration of a file without the environment; null if it cannot be read. */
-export function configOfFile(path: string): Config | null {
+export function configOfFile({ conf: path, wingOptions }: Omit<InitFiles, "sql">): Config | null {
   try {
     return loadConfig({
       file: { path, text: readText(path) },

@@ -53,15 +53,15 @@ function isRefused(message: string): boolean {
 }
 
 /** Connects as the service will, so that a refusal is seen now. */
-async function checkLogin({ conf }: InitFiles): Promise<number> {
-  const config = configOfFile(conf);
+async function checkLogin(files: InitFiles): Promise<number> {
+  const config = configOfFile(files);
   if (config === null) return 0;
   try {
     await withScriptConnection(config.dbUri, svcDialect.displayName, () => Promise.resolve());
     return 0;
   } catch (error) {
     const reason = error instanceof Error ? error.message.trim() : String(error);
-    return fail(`the service cannot log in by ${conf}: ${reason}`);
+    return fail(`the service cannot log in by ${files.conf}: ${reason}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { ok, strictEqual } from "node:assert/strict";
-import { initSql } from "../../../../../src/process/cli/init/init_sql.ts";
-import type { OwnerFacts, TargetFacts } from "../../../../../src/process/cli/init/facts.ts";
+import { initSql } from "../../../../../src/wings/audit/init/init_sql.ts";
+import type { OwnerFacts, TargetFacts } from "../../../../../src/wings/audit/init/facts.ts";
 
 const names = { schemas: ["api"], loginRole: "login", anonRole: "anon", userRole: null };
 

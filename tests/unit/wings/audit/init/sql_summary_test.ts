@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { sqlSummary } from "../../../../../src/process/cli/init/sql_summary.ts";
+import { sqlSummary } from "../../../../../src/wings/audit/init/sql_summary.ts";
 
 const rows: readonly (readonly [title: string, sql: string, summary: string])[] = [
   [

@@ -4,20 +4,25 @@ import { env } from "node:process";
 import { rejectFile } from "../../../state/config/handler_options.ts";
 import { loadConfig } from "../../../state/config/load.ts";
 import type { Config } from "../../../state/config/options.ts";
+import type { OptionTable } from "../../../state/config/options/option.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
 import { parseConnectionString } from "../../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../../database/open.ts";
-import { diagnose } from "../../../wings/audit/diagnosis/diagnose.ts";
-import { type Finding, findingsText } from "../../../wings/audit/diagnosis/finding.ts";
-import { liveSql, type RecordedTable } from "../../../wings/live/live_schema.ts";
-import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
+import { diagnose } from "../diagnosis/diagnose.ts";
+import { type Finding, findingsText } from "../diagnosis/finding.ts";
+import {
+  type Command,
+  type CommandCall,
+  type CommandContext,
+  flagsOf,
+  type RecordedTable,
+} from "../../../api/command.ts";
 import { fail, print } from "../../../base/observe/output.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
-import { withDatabase } from "../with_app_state.ts";
 import { applyFile } from "./apply.ts";
 import { type ReadChoices, readChoices } from "./ask_choices.ts";
 import type { Choices } from "./choices.ts";
-import { withServer } from "./facts.ts";
+import { withServer } from "../../../database/with_server.ts";
 import {
   configFileText,
   configOfFile,
@@ -32,8 +37,7 @@ import { loginOf, loginUri, planPassword, randomText, scramVerifier } from "./lo
 import { nextSteps } from "./next_steps.ts";
 import { ask, isInteractive } from "./prompt.ts";
 import type { ConfigArguments } from "../../../state/config/config_files.ts";
-import { findNextPort, findPort, isFreePort, usualPort } from "../../server/free_ports.ts";
-import { wingOptions } from "../../wings.ts";
+import { findNextPort, findPort, isFreePort, usualPort } from "../../../base/lib/free_ports.ts";
 
 export const initCommand: Command = {
   name: "init",
@@ -70,12 +74,13 @@ const filesExist = 2;
 /** Flags that do not decide the content of the files. */
 const otherFlags: ReadonlySet<string> = new Set(["--apply", "--out", "--sql", "--yes"]);
 
-async function runInit(call: CommandCall): Promise<number> {
+async function runInit(call: CommandCall, context: CommandContext): Promise<number> {
   const { flags } = call;
-  if (flags.has("--live")) return await printLiveSql(call);
+  if (flags.has("--live")) return await printLiveSql(call, context);
   const files = {
     conf: flags.get("--out") ?? "svc.conf",
     sql: flags.get("--sql") ?? "svc-init.sql",
+    wingOptions: context.wingOptions,
   };
   const existing = existingFiles(files);
   const isConfirmed = flags.has("--yes");
@@ -84,7 +89,7 @@ async function runInit(call: CommandCall): Promise<number> {
     return fail("--apply asks before it changes the database: without a terminal, add --yes");
   }
   if (existing.length === 2 && isApplied && !choosesAny(call)) {
-    const uri = flags.get("--apply") || targetConnection(call.config);
+    const uri = flags.get("--apply") || targetConnection(call.config, files);
     return await applyFile(files, { uri, isConfirmed });
   }
   if (existing.length > 0 && !isConfirmed) {
@@ -94,7 +99,7 @@ async function runInit(call: CommandCall): Promise<number> {
     );
     return filesExist;
   }
-  const uri = targetConnection(call.config);
+  const uri = targetConnection(call.config, files);
   if (isEmbedded(uri)) return fail("init makes roles on a server, not in an embedded database");
   const { choices, facts, server, ports } = await writeFiles(call, files, uri);
   if (isApplied) {
@@ -116,8 +121,12 @@ function choosesAny({ flags, config }: CommandCall): boolean {
  * Returns the connection string of the arguments, of the configuration file that they name, or of the
  * environment; else asks for it. Throws an `Error` without a terminal.
  */
-function targetConnection({ file, flags }: ConfigArguments): string {
-  const named = flags.get("db-uri")?.value ?? (file === null ? null : fileConnection(file)) ??
+function targetConnection(
+  { file, flags }: ConfigArguments,
+  { wingOptions }: InitFiles,
+): string {
+  const named = flags.get("db-uri")?.value ??
+    (file === null ? null : fileConnection(file, wingOptions)) ??
     env["SVC_DB_URI"] ?? env["DATABASE_URL"];
   if (named) return checked(named);
   if (!isInteractive()) {
@@ -131,8 +140,8 @@ function targetConnection({ file, flags }: ConfigArguments): string {
   );
 }
 
-function fileConnection(file: string): string {
-  const config = configOfFile(file);
+function fileConnection(file: string, wingOptions: OptionTable): string {
+  const config = configOfFile({ conf: file, wingOptions });
   if (config === null) throw new Error(`${file}: cannot read db-uri`);
   return config.dbUri;
 }
@@ -150,13 +159,13 @@ async function writeFiles(
   files: InitFiles,
   uri: string,
 ): Promise<ReadChoices & { readonly ports: ServicePorts }> {
-  const previous = configOfFile(files.conf);
+  const previous = configOfFile(files);
   const uris = [previous?.dbUri ?? "", uri].filter((each) => each !== "" && !isEmbedded(each));
   const known = uris.map(loginOf).filter(({ password }) => password !== null);
   const read = await readChoices(uri, call, known.map(({ user }) => user));
   const { choices, facts, server: { database } } = read;
   const { loginRole: user } = choices;
-  await refuseAnonymous(uri, read);
+  await refuseAnonymous(uri, read, files);
   const exists = facts.roles.some(({ name }) => name === user);
   const password = planPassword(user, { exists, uris });
   const verifier = password === null ? null : scramVerifier(password);
@@ -239,7 +248,11 @@ function isOfPublic({ sql }: Finding): boolean {
 }
 
 /** Rejects if the anonymous role exists and must not be used. */
-async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Promise<void> {
+async function refuseAnonymous(
+  uri: string,
+  { choices, facts }: ReadChoices,
+  { wingOptions }: InitFiles,
+): Promise<void> {
   const { schemas, anonRole } = choices;
   const existing = schemas.filter((name) => !facts.missingSchemas.includes(name));
   if (existing.length === 0 || !facts.roles.some(({ name }) => name === anonRole)) return;
@@ -262,7 +275,10 @@ async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Pr
 }
 
 /** Prints the SQL for the tables of the flag. Resolves with the exit code; rejects for a wrong table. */
-async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
+async function printLiveSql(
+  { config, flags }: CommandCall,
+  { recordSql, withDatabase }: CommandContext,
+): Promise<number> {
   return await withDatabase(config, async (appState) => {
     const { dbSchemas } = await appState.readConfig();
     const [schema = "", ...others] = dbSchemas;
@@ -286,7 +302,7 @@ async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
     for (const { item, problem } of tables) {
       if (problem !== null) throw new Error(`--live: ${item} ${problem}`);
     }
-    print(liveSql(flags.get("--login-role") ?? tables[0]!.login, tables));
+    print(recordSql(flags.get("--login-role") ?? tables[0]!.login, tables));
     return 0;
   });
 }
