@@ -66,7 +66,8 @@ export function chooseAction(resource: Resource, { method, received }: MethodUse
     case "routine":
       return callAction(resource.routine, { method, received });
     case "root":
-      return rootAction(method);
+      if (method !== "GET" && method !== "HEAD") throw errors.unsupportedMethod(method);
+      return { kind: "root", headersOnly: method === "HEAD" };
     default:
       return resource satisfies never;
   }
@@ -94,9 +95,4 @@ function callAction(routine: string, { method, received }: MethodUse): Action {
   }
   if (method !== "QUERY" || received === undefined) throw errors.methodOnFunction(method);
   return { kind: "call", routine, method };
-}
-
-function rootAction(method: string): Action {
-  if (method !== "GET" && method !== "HEAD") throw errors.unsupportedMethod(method);
-  return { kind: "root", headersOnly: method === "HEAD" };
 }

@@ -70,7 +70,9 @@ function hostOf(request: Request): string {
 }
 
 function isDirectLocal({ headers }: Request, client: Peer["client"]): boolean {
-  if (client === undefined || isForwarded(headers)) return false;
+  if (client === undefined || Array.from(headers.keys()).some((name) => proxyHeaders.test(name))) {
+    return false;
+  }
   return client === null || isLoopbackAddress(client);
 }
 
@@ -79,10 +81,6 @@ const proxyHeaders = new RegExp(
   "^(?:forwarded|via|x-forwarded-.*|x-original-.*|x-envoy-.*|x-real-ip|x-client-ip|" +
     "x-cluster-client-ip|true-client-ip|fastly-client-ip|cf-.*)$",
 );
-
-function isForwarded(headers: Headers): boolean {
-  return Array.from(headers.keys()).some((name) => proxyHeaders.test(name));
-}
 
 /**
  * Returns whether a page other than the console may have sent the request. No form and no simple

@@ -53,13 +53,8 @@ export function runInWorker(program: URL): never {
     name: "program",
   });
   worker.postMessage({ program: program.href, exitCode } satisfies WorkerStart);
-  if (performance.now() >= debuggerDelayMs) closeDebugger();
+  // An import would load the module in every process, which takes 15 ms.
+  if (performance.now() >= debuggerDelayMs) process.getBuiltinModule("node:inspector").close();
   while (Atomics.load(exitCode, 0) === running) Atomics.wait(exitCode, 0, running);
   Deno.exit(Atomics.load(exitCode, 0));
-}
-
-/** Closes the debugger, which would accept connections even while the main thread waits. */
-function closeDebugger(): void {
-  // An import would load the module in every process, which takes 15 ms.
-  process.getBuiltinModule("node:inspector").close();
 }

@@ -3,7 +3,6 @@
 import {
   configStatements,
   readRoles,
-  readValues,
   type RoleSettings,
   roleStatement,
 } from "../config/in_database.ts";
@@ -63,7 +62,7 @@ export class MetadataReader {
   /** Reads the configuration in the database. Reports a failure and returns null. */
   async readConfig(config: Config): Promise<DatabaseValues | null> {
     try {
-      return readValues(await this.#query(configStatements(config)));
+      return new Map(Object.entries(JSON.parse(await this.#query(configStatements(config)))));
     } catch (thrown) {
       this.#report("configuration", thrown);
       return null;

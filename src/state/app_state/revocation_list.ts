@@ -129,7 +129,9 @@ export class RevocationList {
     this.#readAt = this.#dependencies.now();
     try {
       const list = await this.#dependencies.read(source);
-      if (list.length > maxRevocations) throw tooManyRevocations();
+      if (list.length > maxRevocations) {
+        throw errors.internal(`The list of revoked tokens has more than ${maxRevocations} rows`);
+      }
       this.#loaded = { source, index: indexRevocations(list) };
       this.#isFailing = false;
       this.#dependencies.observe({ kind: "revocations-loaded", count: list.length });
@@ -150,8 +152,4 @@ export function indexOf(
 ): RevocationIndex | null {
   if (loaded === null) return null;
   return loaded.source.schema === schema && loaded.source.name === name ? loaded.index : null;
-}
-
-function tooManyRevocations(): Error {
-  return errors.internal(`The list of revoked tokens has more than ${maxRevocations} rows`);
 }

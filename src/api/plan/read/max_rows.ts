@@ -16,14 +16,9 @@ export function cutOf(
 ): number | null {
   const isWithin = last !== null && last - first + 1n <= BigInt(maxRows ?? 0);
   if (maxRows === null || isWithin) return null;
-  const isOne = isOneGroup(plan.root) || isByKey(plan) && !hasRepeats(plan);
+  const isOne = isOneGroup(plan.root) || isByKey(plan) &&
+      plan.relation?.isInherited !== true && !plan.root.embeds.some(({ mayRepeat }) => mayRepeat);
   return isOne && maxRows > 0 ? null : maxRows;
-}
-
-/** Whether the rows of a key are several: the rows of child tables, or one for each row of an
- * embed. */
-function hasRepeats({ root, relation }: ReadRoot): boolean {
-  return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
 }
 
 export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {

@@ -1,5 +1,4 @@
 /** Options of the admin server. @module */
-import { isHostName } from "../checks.ts";
 import { boolean, fileMode, list } from "../codecs.ts";
 import { adminSecret } from "../secret.ts";
 import { flag, option } from "./option.ts";
@@ -7,7 +6,10 @@ import { host, port, socketPath } from "./shared_codecs.ts";
 
 export const adminOptions = {
   "admin-allowed-hosts": option({
-    codec: list({ expected: "host names in quotes, separated by commas", check: isHostName }),
+    codec: list({
+      expected: "host names in quotes, separated by commas",
+      check: (name) => /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?$/.test(name),
+    }),
     default: null,
     doc: "Host names, besides `localhost` and IP addresses, that requests for the protected " +
       "paths of the admin server may have.",
