@@ -177,7 +177,7 @@ export interface Database {
    * without SQL. Rejects with an `Error` of one line. Absent for other databases.
    */
   start?(): Promise<"applied" | "unchanged" | "changed" | null>;
-  /** Absent where no pooler can lose notifications. */
+  /** Sends a notification, to check that a pooler does not lose it. Absent where no pooler is possible. */
   readonly notify?: Notify;
   /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */
   configure(options: DatabaseOptions): void;

@@ -22,7 +22,7 @@ export const writtenRows: Sql = ownName("source");
  * its keys as texts. */
 export const keptKeys: Sql = ownName("keys");
 
-/** The rows that settings keep for each level: all of them, or those that an attempt has inserted. */
+/** The rows that a setting keeps: all rows of a level, or the rows of the first or the repeated attempt to insert. */
 export type KeptRows = "level" | "inserted" | "repeated";
 
 function settingOf(level: number, rows: KeptRows): Sql {

@@ -169,7 +169,7 @@ class LevelWriter {
     const { rank, numbered } = this.#numbered(level, number);
     const rows = this.#rows(level, body, rank);
     const inPlace = sql`(${rows}) as ${sentRows}`;
-    // Nothing in the database can drop rows of such an insert, and nothing needs their keys.
+    // No trigger, rule or policy drops rows of such an insert, and no other level needs their keys.
     const isPlain = !isKept && !body.isKept && level.conflict === null;
     if (isPlain && level.relation.hasDivisibleInserts) {
       return this.#insertRows(level, { from: inPlace });

@@ -165,7 +165,7 @@ function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
   return sql`(select ${doc} as doc, case when ${found} then ${part} end as value from ${before} as p offset 0)`;
 }
 
-/** The SQL that results of a step consist of. */
+/** The SQL fragments of one operation, from which the new document and the failure are composed. */
 interface StepParts {
   readonly path: PatchStep["path"];
   /** The value at the path, and whether it exists. */

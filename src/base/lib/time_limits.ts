@@ -247,7 +247,7 @@ export class MinRate {
         yield value;
       }
     } finally {
-      // A read that waits for the client would delay the end.
+      // The generator may wait for bytes of the client, so its end is not awaited.
       void pieces.return(undefined).catch(() => {});
     }
   }

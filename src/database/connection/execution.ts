@@ -42,7 +42,7 @@ export interface StatementInFlight {
   readonly runsUserCode: boolean;
   /** `planContext` for which the statement is prepared; null for all. */
   readonly context: string | null;
-  /** Name under which this execution prepares it; null where it is prepared already or never. */
+  /** Name of the prepared statement that this execution creates; null if it creates none. */
   readonly preparing: string | null;
 }
 

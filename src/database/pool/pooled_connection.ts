@@ -71,7 +71,7 @@ export function handleSlowWork(pooled: PooledConnection, work: Work, now: number
   work.stopListening = onLeave(slow.caller, () => cancel(pooled, work));
 }
 
-/** A connection that waits this long for the reader of a body does not wait any longer. */
+/** Milliseconds for which a connection waits until the client reads a body. Then the body is spooled. */
 const maxReaderWaitMs = 20;
 /** 200 MB/s of all bodies: more would keep this process from short requests. */
 const spooledBytesPerCheck = 2 * 1024 * 1024;

@@ -27,7 +27,7 @@ function warning(key: string, { name, value }: ConfigFlag): string | null {
     `set ${variableFor(key, name)} instead`;
 }
 
-/** A connection string as argument starts quick mode, which `SVC_DB_URI` would end. */
+/** Returns the variable that replaces a flag. With `SVC_DB_URI`, the call would not be in quick mode. */
 function variableFor(key: string, name: string): string {
   return name === connectionName ? "PGPASSWORD or DATABASE_URL" : environmentName(key);
 }

@@ -101,7 +101,7 @@ function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }
 
-/** The claims are checked to name audiences as texts, if they name any. */
+/** Returns the audiences of a token. The verification has refused values other than texts. */
 function audiencesOf({ aud }: Claims): readonly string[] {
   return Array.isArray(aud) ? aud : typeof aud === "string" ? [aud] : [];
 }

@@ -91,7 +91,7 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
     secretIsBase64: false,
     invalidConfig,
   };
-  // A wrong value of the option itself is reported with the other errors.
+  // If the value is invalid, the loop below reports it.
   const secretIsBase64 = loadOrNothing(loader, context).value === true;
   const loadRow = (row: typeof loader.rows[0]) =>
     attempt(() => load(loader, row, { ...context, secretIsBase64 }), unloaded);

@@ -40,7 +40,7 @@ export class ChangeReader {
   #isFailing = false;
   /** The poll at the last renewal: what it saw may be deleted with the next one. */
   #renewed: Position | null = null;
-  /** Transactions below may not have seen the reader; null once they have ended. */
+  /** Transactions with a lower id may change rows without a record of it; null once all of them have ended. */
   #unseenBelow: bigint | null = null;
   #state: "stopped" | "polling" | "closed" = "stopped";
   /** Resolves after the next poll; null while no request waits for it. */

@@ -20,7 +20,7 @@ export interface CompareOptions {
   readonly noise: ReadonlySet<string>;
 }
 
-/** Returns the differences. Of answers with unlike statuses, only these are compared. */
+/** Returns the differences. If the statuses differ, it compares no headers and no bodies. */
 export function compareAnswers(
   upstream: ReadAnswer,
   own: ReadAnswer,

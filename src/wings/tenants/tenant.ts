@@ -157,7 +157,7 @@ export function tenantConfigSource(
   };
 }
 
-/** Returns the environment without its options, which are options of the process. */
+/** Returns the environment without the variables of options. Those configure the process, not tenants. */
 function otherVariables({ dialect }: Config): Readonly<Record<string, string>> {
   const isOption = (name: string) =>
     name.startsWith(`${dialect.environmentPrefix}_`) || name === dialectVariable;

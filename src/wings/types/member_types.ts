@@ -46,7 +46,7 @@ export function relationType(
   return objectType(members.filter((each) => each !== null));
 }
 
-/** A view that accepts UPDATE only: clients know writable and read-only views alone. */
+/** Types of clients have no view that accepts UPDATE alone. Such a view gets an `Insert` without values. */
 const noInsert: TypeMember = { name: "Insert", type: "Record<string, never>" };
 
 function rowMembers(relation: Relation, context: MemberTypeContext): readonly TypeMember[] {

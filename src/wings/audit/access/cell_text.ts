@@ -12,7 +12,7 @@ export function markOf({ action, may, columns, past }: AccessCell): string {
   return rows + (columns === null ? "" : "*") + (past.length === 0 ? "" : "!");
 }
 
-/** Returns `columns id, title; rows by own_orders`, with the SQL of a refusal and of a view past policies. */
+/** Returns `columns id, title; rows by own_orders`. Appends the SQL that grants access, or corrects a view. */
 export function mayText({ action, may, columns, policies, past, reason, sql }: AccessCell): string {
   if (may === "no") return `no: ${sql?.replaceAll(";\n", "; ") ?? reason}`;
   if (action === "execute") return "execute";

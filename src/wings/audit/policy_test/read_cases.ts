@@ -16,7 +16,7 @@ export function readInclude(path: string, { name }: FixtureScript): FixtureScrip
   return read(included, (text) => ({ name: included, text: text.replace(/^\uFEFF/, "") }));
 }
 
-/** The text has its byte order mark, so that it can be written again. */
+/** Reads a file, and parses its text. The text keeps its byte order mark, as commands write it back. */
 function read<Result>(path: string, parse: (text: string) => Result): Result {
   try {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

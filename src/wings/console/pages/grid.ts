@@ -14,7 +14,7 @@ interface GridProps {
   readonly rows: readonly GridRow[];
   readonly columns: readonly string[];
   readonly order: readonly SortTerm[];
-  /** Columns of numbers that the relation lacks. Default: none. */
+  /** Names of columns that have numbers and that the relation lacks. Default: none. */
   readonly numbers?: readonly string[];
   /** Labels of referenced rows. Default: none. */
   readonly labels?: Labels;
