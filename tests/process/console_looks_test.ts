@@ -8,6 +8,7 @@ import {
   openConsole,
 } from "../support/clients/console_browser.ts";
 import { signToken } from "../support/handler/token.ts";
+import { findProgram } from "../support/server/find_program.ts";
 import { withConsole } from "../support/server/console_service.ts";
 import { eventually } from "../support/timing/eventually.ts";
 
@@ -90,6 +91,28 @@ const points:
       ok(top < page.viewportSize()!.height, `the code begins at ${top} px`);
       await page.getByRole("button", { name: "Code", exact: true }).click();
     }],
+    ["a shell runs the copied curl, which returns the rows of the page", async (browser) => {
+      if (findProgram("curl") === null) return;
+      const { open, page, cell } = browser;
+      await page.evaluate(`void (navigator.clipboard.writeText = (text) =>
+        Promise.resolve(globalThis.copied = text))`);
+      await open("#/table/api/film?rating=eq.PG&title=neq.It's%20$HOME&order=length.desc&limit=3");
+      await page.getByText("Rows 1 to 3 of").waitFor();
+      const shown = await Promise.all([0, 1, 2].map((row) => cell(row, 0).innerText()));
+      await page.getByRole("button", { name: "Code", exact: true }).click();
+      const env = { TOKEN: await page.evaluate(`sessionStorage.getItem("svc-token")`) as string };
+      for (const name of ["Copy code", "Copy with token"]) {
+        await page.getByRole("button", { name }).click();
+        const command = await page.evaluate("copied") as string;
+        strictEqual(command.includes(env.TOKEN), name === "Copy with token");
+        const { stdout, stderr } = await new Deno.Command("sh", { args: ["-c", command], env })
+          .output();
+        const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+        const rows = JSON.parse(decode(stdout) || decode(stderr)) as { readonly id: number }[];
+        deepStrictEqual(rows.map(({ id }) => String(id)), shown, command);
+      }
+      await page.getByRole("button", { name: "Code", exact: true }).click();
+    }],
     ["a chart counts all rows", async ({ open, page, violations }) => {
       await open("#/table/api/film/chart");
       await page.getByRole("img", { name: "count by rating, 3 groups" }).waitFor();
@@ -167,6 +190,45 @@ const points:
       match(await row.locator("th").innerText(), /1970/);
       deepStrictEqual(await violations(), []);
       await page.unroute(path);
+    }],
+    ["the access of roles fits the window", async ({ open, page, violations }) => {
+      await open("#/access/api");
+      const row = page.getByRole("row", { name: /^language / });
+      await row.waitFor();
+      const widths = `(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])(
+        document.querySelector(".table-wrap"))`;
+      const [scrolled, shown] = await page.evaluate(widths) as readonly number[];
+      strictEqual(scrolled, shown);
+      deepStrictEqual(await violations(), []);
+    }],
+    ["a text is copied without the clipboard of pages with TLS", async ({ open, page }) => {
+      await page.evaluate(
+        `Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true })`,
+      );
+      await open("#/access/api");
+      await page.getByRole("row", { name: /^language / }).getByRole("button").first().click();
+      // Elements outside of the dialog cannot be selected.
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "Copy SQL" }).first().click();
+      await dialog.getByRole("button", { name: "Copied" }).waitFor();
+      strictEqual(await dialog.getByLabel("Text to copy").count(), 0);
+      await page.keyboard.press("Escape");
+      await open("#/sql/api");
+      const text = page.getByRole("textbox", { name: "SQL" });
+      await text.fill("");
+      await text.press("ControlOrMeta+v");
+      strictEqual(await text.inputValue(), "grant insert on api.language to anon;");
+    }],
+    ["a text that cannot be copied is selected", async ({ open, page }) => {
+      await page.evaluate("void (document.execCommand = () => false)");
+      await open("#/start");
+      await page.getByRole("button", { name: "Copy URL" }).click();
+      const area = page.getByLabel("Text to copy");
+      strictEqual(await page.evaluate("String(getSelection())"), await area.inputValue());
+      match(await area.inputValue(), /^http:/);
+      await page.keyboard.press("Tab");
+      await area.waitFor({ state: "detached" });
+      await page.reload();
     }],
     ["a copied text is announced", async ({ open, page, violations }) => {
       await open("#/start");
@@ -260,6 +322,7 @@ const pictures: readonly (readonly [
   ["start", { width: 1280, theme: "light" }, "#/start"],
   ["table", { width: 1280, theme: "light" }, "#/table/api/film?limit=20"],
   ["table-phone", { width: 390, theme: "dark" }, "#/table/api/film?id=lt.3&limit=20"],
+  ["access-phone", { width: 390, theme: "dark" }, "#/access/api"],
   ["chart", { width: 1280, theme: "dark" }, "#/table/api/film/chart"],
   ["diagram", { width: 1280, theme: "light" }, "#/diagram/api"],
   ["diagram-phone", { width: 390, theme: "light" }, "#/diagram/api/actor"],

@@ -6,7 +6,7 @@ import type { AccessCell, AccessMatrix } from "../../audit/access/cells.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import { useConsole } from "./loading.ts";
 import { schemaName } from "./model.ts";
-import { CopyButton, DataTable, Dialog, html, type View } from "./view.ts";
+import { DataTable, Dialog, html, SqlText, type View } from "./view.ts";
 
 export function AccessPage(): View {
   const schema = schemaName.value;
@@ -79,12 +79,7 @@ function Reasons({ cell }: { readonly cell: AccessCell }): View {
       <h3>${action}</h3>
       <p>${may === "no" || past.length > 0 ? reason : mayText(cell)}</p>
       ${policies.map((each) => html`<pre tabindex="0" key=${each.name}>${policyText(each)}</pre>`)}
-      ${sql !== null && html`
-        <pre tabindex="0">${sql}</pre>
-        <div class="row actions">
-          <${CopyButton} label="Copy SQL" text=${() => sql} />
-        </div>
-      `}
+      ${sql !== null && html`<${SqlText} ...${{ sql }} />`}
     </section>
   `;
 }

@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
 /** Shows a request before it is sent, and the error that the API responds with. @module */
+import { percentDecode } from "../../../base/http/percent.ts";
 import { prettyJson } from "../../../base/lib/json_text.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import type { ApiError } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";
 import { isJson } from "./edit.ts";
-import { decode } from "./filters.ts";
 import { html, lazy, type View } from "./view.ts";
 
 /** The button that explains an answer; it is loaded with the first answer that has it. */
@@ -14,7 +14,7 @@ export const Why = lazy(async () => (await import("./why.ts")).Why as never);
 /** Method, target, headers and body of a request. */
 export function CallPreview({ call }: { readonly call: ApiCall }): View {
   const headers = call.headers.map(([name, value]) => `${name}: ${value}`);
-  const lines = [`${call.method} ${decode(targetOf(call))}`, ...headers];
+  const lines = [`${call.method} ${percentDecode(targetOf(call), "replace")}`, ...headers];
   const { body } = call;
   if (body !== null) lines.push("", isJson(body) ? prettyJson(body) : body);
   return html`

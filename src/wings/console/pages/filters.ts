@@ -194,15 +194,6 @@ export function splitParams(query: string): readonly (readonly [name: string, va
   return [...new URLSearchParams(query)];
 }
 
-/** Returns a text without its percent codes; a text with a wrong code as it is. */
-export function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 /** Encodes a name or value. Signs of the grammar stay readable. */
 export function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
@@ -211,8 +202,7 @@ export function encode(text: string): string {
 
 /** Returns the name of {@linkcode queryName}; null for anything else. */
 function parseName(text: string): string | null {
-  const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1];
-  const name = quoted === undefined ? text : quoted.replace(/\\(["\\])/g, "$1");
+  const name = unquoted(text);
   return queryName(name) === text ? name : null;
 }
 
@@ -247,9 +237,8 @@ function listItem(text: string): string {
 export function parseFilter(name: string, value: string): ColumnFilter | null {
   const path = pathPattern.exec(name)?.[0] ?? "";
   const column = parseName(name.slice(0, name.length - path.length));
-  if (column === null) return null;
   const found = parseOperator(value);
-  if (found === null) return null;
+  if (column === null || found === null) return null;
   const filter = { column, path, ...found };
   const [sameName, sameValue] = filterParam(filter);
   return sameName === name && sameValue === value ? filter : null;

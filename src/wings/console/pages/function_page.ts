@@ -156,6 +156,7 @@ function Result({ answer, call }: { readonly answer: ApiAnswer; readonly call: A
 
 function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
   const { mediaType, text, bytes } = answer;
+  let shown = text === "" ? "No content" : text;
   if (/[/+]json$/.test(mediaType) && text !== null && text !== "") {
     const rows = rowsOf(answer);
     const isList = JSON.parse(text) instanceof Array && rows.every(isJsonObject);
@@ -165,21 +166,19 @@ function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
           order=${[]} label="Result" />
       `;
     }
-    return textView(prettyJson(text));
+    shown = prettyJson(text);
   }
-  if (text !== null) return textView(text || "No content");
+  if (shown !== null) {
+    return html`
+      <div class="bar">
+        <pre tabindex="0">${shown}</pre>
+      </div>
+    `;
+  }
   if (/^image\/(?:png|jpeg|gif|webp)$/.test(mediaType)) {
     return html`<${Picture} ...${{ bytes }} />`;
   }
   return html`<p>${bytesText(bytes.size)} of ${mediaType}</p>`;
-}
-
-function textView(text: string): View {
-  return html`
-    <div class="bar">
-      <pre tabindex="0">${text}</pre>
-    </div>
-  `;
 }
 
 /** Images of `data:` URLs alone are allowed. */

@@ -8,12 +8,12 @@ import { useConsole } from "./loading.ts";
 import { guarded, serviceState } from "./model.ts";
 import {
   bytesText,
-  CopyButton,
   DataTable,
   durationText,
   Empty,
   grouped,
   html,
+  SqlText,
   timeText,
   type View,
 } from "./view.ts";
@@ -111,10 +111,7 @@ function findingCard(
       <p>${message}</p>
       ${sql !== null && html`
         ${caution !== null && html`<p class="hint">Caution: ${caution}</p>`}
-        <pre tabindex="0" aria-label="SQL">${sql}</pre>
-        <div class="row actions">
-          <${CopyButton} label="Copy SQL" text=${() => sql} />
-        </div>
+        <${SqlText} ...${{ sql }} />
       `}
     </article>
   `;

@@ -62,11 +62,10 @@ function planCall(call: ApiCall, type: string, isRun: boolean): ApiCall {
 
 /** The tree of a plan, with the times of its statement. */
 export function PlanTree({ root, planningMs, executionMs }: ExplainedPlan): View {
+  const times = Object.entries({ Planning: planningMs, execution: executionMs })
+    .flatMap(([name, ms]) => ms === null ? [] : [`${name} ${durationText(ms)}`]);
   return html`
-    <p class="hint">${[
-      planningMs === null ? null : `Planning ${durationText(planningMs)}`,
-      executionMs === null ? null : `execution ${durationText(executionMs)}`,
-    ].filter((text) => text !== null).join(", ")}</p>
+    <p class="hint">${times.join(", ")}</p>
     <${Node} node=${root} slowest=${slowestNode(root)} />
   `;
 }

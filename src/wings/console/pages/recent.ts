@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** Requests of tables that this browser has shown, and those that the reader keeps. @module */
+import { percentDecode } from "../../../base/http/percent.ts";
 import { signal } from "@preact/signals";
-import { decode } from "./filters.ts";
 import { hrefOf, type PageRoute, routeOf } from "./route.ts";
 import { html, Icon, type View } from "./view.ts";
 
@@ -60,7 +60,7 @@ export function RecentRequests({ schema }: { readonly schema: string }): View {
       <h2 id="recent">Recent requests</h2>
       <ul class="box recent">${shown.map(({ href, isKept }) => {
         const { name, view, query } = routeOf(href);
-        const text = `/${name}?${decode(query)}`;
+        const text = `/${name}?${percentDecode(query, "replace")}`;
         return html`
           <li class="row line" key=${href}>
             <a href=${href}><code>${text}</code>${view !== "rows" &&

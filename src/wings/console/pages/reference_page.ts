@@ -93,7 +93,9 @@ function columnRow(column: ConsoleColumn, primaryKey: readonly string[]): readon
       column.enumLabels.length > 0 && html`<p class="hint">${column.enumLabels.join(", ")}</p>`
     }`,
     column.default !== null && html`<code>${column.default}</code>`,
-    html`<code class="wrap">${filterParam(filter).join("=")}</code><p class="hint">${names}</p>`,
+    html`<div><code class="wrap">${
+      filterParam(filter).join("=")
+    }</code><p class="hint">${names}</p></div>`,
   ];
 }
 

@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
 /** The page of requests: figures, recent and slow requests, and the end of the log. @module */
+import { percentDecode } from "../../../base/http/percent.ts";
 import { useState } from "preact/hooks";
 import type { ConsoleLog, ConsoleRequests } from "../server/console_routes.ts";
 import { readConsole } from "./api.ts";
 import { Figures } from "./figures.ts";
-import { decode } from "./filters.ts";
 import { useEntries, usePolling } from "./loading.ts";
 import { guarded, schemaName, serviceState } from "./model.ts";
 import { hrefOf } from "./route.ts";
@@ -108,7 +108,7 @@ function requestRow(request: ListedRequest): readonly View[] {
     }`,
     html`
       <details key=${id}>
-        <summary><code>${method} ${decode(target)}</code></summary>
+        <summary><code>${method} ${percentDecode(target, "replace")}</code></summary>
         <${RequestDetails} ...${{ request }} />
       </details>
     `,
@@ -144,7 +144,12 @@ function RequestDetails({ request }: { readonly request: ListedRequest }): View 
 function linkOf(target: string): string | null {
   const [, name, query = ""] = /^\/([^/?]+)(?:\?(.*))?$/s.exec(target) ?? [];
   if (name === undefined) return null;
-  return hrefOf({ page: "table", schema: schemaName.value, name: decode(name), query });
+  return hrefOf({
+    page: "table",
+    schema: schemaName.value,
+    name: percentDecode(name, "replace"),
+    query,
+  });
 }
 
 /** Lines that the page keeps. */

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The page that the URL's fragment names. The fragment never contains a token. @module */
+import { percentDecode } from "../../../base/http/percent.ts";
 import { signal } from "@preact/signals";
-import { decode } from "./filters.ts";
 
 const pages = [
   "start",
@@ -45,7 +45,9 @@ export function hrefOf(
 /** Returns the page of a fragment; the first page for other paths. */
 export function routeOf(hash: string): PageRoute {
   const [path = "", ...rest] = hash.replace(/^#\/?/, "").split("?");
-  const [first, schema = "", name = "", last] = path.split("/").map(decode);
+  const [first, schema = "", name = "", last] = path.split("/").map((part) =>
+    percentDecode(part, "replace")
+  );
   return {
     page: pages.find((each) => each === first) ?? "start",
     schema,

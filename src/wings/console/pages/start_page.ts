@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** The first page: the API at a glance. @module */
+import { counted } from "../../../base/lib/printable.ts";
 import type { ConsoleRelation } from "../server/console_schema.ts";
 import { access, functionsOf, may, relationsOf, schemaName, serviceState } from "./model.ts";
 import { RecentRequests } from "./recent.ts";
@@ -18,7 +19,7 @@ export function StartPage(): View {
       <header class="row between">
         <div>
           <h1>${name}</h1>
-          <p class="muted">${count(relations.length, "table")} and views, ${count(
+          <p class="muted">${counted(relations.length, "table")} and views, ${counted(
             functions,
             "function",
           )}, on PostgreSQL ${state.database.version ?? "unknown"}</p>
@@ -52,11 +53,7 @@ function relationCard({ name, isView, comment, columns }: ConsoleRelation): View
     </a></li>`;
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
 function columnsText(columns: readonly { readonly name: string }[]): string {
   const names = columns.map(({ name }) => name);
-  return names.length <= 6 ? names.join(", ") : `${names.slice(0, 6).join(", ")} …`;
+  return names.slice(0, 6).join(", ") + (names.length > 6 ? " …" : "");
 }

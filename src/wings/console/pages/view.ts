@@ -135,7 +135,7 @@ interface DataTableProps {
   readonly keys?: readonly (number | string)[];
 }
 
-/** A table whose frame scrolls sideways. */
+/** A table whose frame scrolls sideways. In narrow windows, rows of three columns and more are cards. */
 export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTableProps): View {
   const kind = (index: number) => numbers.includes(index) ? "is-number" : "";
   return html`
@@ -151,7 +151,11 @@ export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTa
             <tr key=${keys[number] ?? number}>
               <th scope="row">${row[0]}</th>
               ${row.slice(1).map((cell, index) =>
-                html`<td key=${index} class=${kind(index + 1)}>${cell}</td>`
+                html`
+                  <td key=${index} class=${kind(
+                    index + 1,
+                  )} data-label=${head[index + 1]}>${cell}</td>
+                `
               )}
             </tr>
           `
@@ -178,21 +182,46 @@ export function emptyPage(name: string, title: string, children: View = null): V
   `;
 }
 
-/** A button that copies a text. */
+/**
+ * A button that copies a text. Pages without TLS have no clipboard: there it copies a selected area, which
+ * stays for the reader's keys if the browser refuses that, too.
+ */
 export function CopyButton(
   { text, label = "Copy" }: { readonly text: () => string; readonly label?: string },
 ): View {
+  const button = useRef<HTMLButtonElement>(null);
   const [isCopied, setCopied] = useState(false);
+  const copySelected = () => {
+    const area = document.createElement("textarea");
+    Object.assign(area, { value: text(), readOnly: true, ariaLabel: "Text to copy" });
+    area.onblur = () => area.remove();
+    button.current!.after(area);
+    area.select();
+    const isDone = document.execCommand("copy");
+    if (isDone) button.current!.focus();
+    return isDone;
+  };
   const copy = async () => {
-    await navigator.clipboard.writeText(text());
+    const write = () => navigator.clipboard.writeText(text()).then(() => true);
+    if (!await Promise.try(write).catch(copySelected)) return;
     setCopied(true);
     setTimeout(() => setCopied(false), 2000);
   };
   return html`
-    <button type="button" class=${isCopied ? "good" : ""} onClick=${copy}>
+    <button ref=${button} type="button" class=${isCopied ? "good" : ""} onClick=${copy}>
       <${Icon} name="copy" /><span>${isCopied ? "Copied" : label}</span>
     </button>
     <span class="sr-only" role="status">${isCopied && "Copied"}</span>
+  `;
+}
+
+/** SQL that can be copied. */
+export function SqlText({ sql }: { readonly sql: string }): View {
+  return html`
+    <pre tabindex="0" aria-label="SQL">${sql}</pre>
+    <div class="row actions">
+      <${CopyButton} label="Copy SQL" text=${() => sql} />
+    </div>
   `;
 }
 

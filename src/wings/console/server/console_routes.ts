@@ -83,13 +83,7 @@ function apiRequest(request: Request): Request {
   const headers = Array.from(request.headers).filter(([name]) =>
     !ownHeaders.has(name) && !name.startsWith("sec-")
   );
-  const init: RequestInit & { readonly duplex: "half" } = {
-    method,
-    headers,
-    body,
-    signal,
-    duplex: "half",
-  };
+  const init = { method, headers, body, signal, duplex: "half" };
   return new Request(url.slice(0, start) + target, init);
 }
 
@@ -112,12 +106,8 @@ function dataRoutes(
       }
     };
   };
-  const ofWings = Array.from(
-    parts.data,
-    ([path, read]) => [path, json((_, request) => read(request))] as const,
-  );
   return new Map([
-    ...ofWings,
+    ...Array.from(parts.data, ([path, read]) => [path, json((_, sent) => read(sent))] as const),
     ["/console/state", json((_, request) => consoleState(appState, parts, request))],
     ["/console/stats", json((query) => recorder.figures.after(numberOf(query, "after")))],
     ["/console/requests", json((query) => requests(recorder, query))],
@@ -129,15 +119,7 @@ function dataRoutes(
     ["/console/sql", json((_, request) => consoleSql(appState, request))],
     ["/console/token", (request) => signedIn(appState, request)],
     ["/console/config", json(() => shownOptions(appState.snapshot.config))],
-    [
-      "/console/schema",
-      json(() => {
-        const { cache } = appState.snapshot;
-        return cache === null
-          ? { relations: [], relationships: [], functions: [] }
-          : consoleSchema(cache);
-      }),
-    ],
+    ["/console/schema", json(() => consoleSchema(appState.snapshot.cache))],
   ]);
 }
 
@@ -154,12 +136,10 @@ async function signedIn(appState: HandlerState, request: Request): Promise<Respo
   }
   try {
     const made = await consoleToken(appState, await request.text());
-    if (made !== null) return respond(JSON.stringify(made), "application/json; charset=utf-8");
-    return respond(
-      "Send a role that the login role may take, and set jwt-secret\n",
-      plainText,
-      400,
-    );
+    if (made === null) {
+      throw new Error("Send a role that the login role may take, and set jwt-secret");
+    }
+    return respond(JSON.stringify(made), "application/json; charset=utf-8");
   } catch (error) {
     return respond(`${errorMessage(error)}\n`, plainText, 400);
   }
@@ -184,14 +164,10 @@ async function fileResponse(
   { readFiles }: ConsoleParts,
   respondWith: (files: ConsoleFiles) => Response,
 ): Promise<Response> {
-  let files;
-  try {
-    files = await readFiles();
-  } catch (error) {
-    const reason = errorMessage(error);
-    return respond(`The console cannot be built: ${reason}\n`, plainText, 500);
-  }
-  return respondWith(files);
+  return await readFiles().then(
+    respondWith,
+    (error) => respond(`The console cannot be built: ${errorMessage(error)}\n`, plainText, 500),
+  );
 }
 
 const html = "text/html; charset=utf-8";

@@ -24,7 +24,8 @@ export interface ConsoleSchema {
  * Returns relations, relationships and functions of the schema cache without what only queries need. A schema
  * with fallbacks has the relations and functions that it serves of them too, without relationships.
  */
-export function consoleSchema(cache: SchemaCache): ConsoleSchema {
+export function consoleSchema(cache: SchemaCache | null): ConsoleSchema {
+  if (cache === null) return { relations: [], relationships: [], functions: [] };
   const { relations, relationships, routines, fallbacks = [] } = cache.data;
   const withServed = <Named extends QualifiedName>(
     all: readonly Named[],
