@@ -124,9 +124,8 @@ function otherSchemas(
     const counts = relations > 0 ? counted(relations, "relation") : counted(functions, "function");
     return `${name} (${counts})`;
   });
-  return [
-    `Other schemas: ${list.join(", ")}. --schemas=${chosen},${others[0]!.name} serves several.`,
-  ];
+  const names = [chosen, ...others.map(({ name }) => name)].join(",");
+  return [`Other schemas: ${list.join(", ")}. --schemas=${names} serves several.`];
 }
 
 const outsideEffects = "Functions that a superuser calls may act outside of the transaction: " +

@@ -47,11 +47,15 @@ export function roleProblem(name: string): string | null {
 }
 
 /**
- * Returns the schemas of a list with commas. Throws an `Error` for a name that cannot be served, and
- * for a missing schema with a space in its name, which most likely means two schemas.
+ * Returns the schemas of a list with commas, whose names may be in another case. Throws an `Error` for a
+ * name that cannot be served, and for a missing schema with a space in its name, which most likely
+ * means two schemas.
  */
 export function pickSchemas(text: string, existing: readonly string[]): readonly string[] {
-  const names = Array.from(new Set(text.split(",").map((name) => name.trim())));
+  const named = (name: string) =>
+    existing.find((each) => each === name) ??
+      existing.find((each) => each.toLowerCase() === name.toLowerCase()) ?? name;
+  const names = Array.from(new Set(text.split(",").map((name) => named(name.trim()))));
   for (const name of names) {
     const problem = schemaProblem(name);
     if (problem !== null) throw new Error(problem);
@@ -94,7 +98,8 @@ export function sameRoleProblem({ loginRole, anonRole, userRole }: TargetNames):
 /**
  * Returns the relations that a text names: `none`, `all`, `all except` names, or names separated by
  * commas. `*` in a name matches any characters. A name with a comma is in double quotes. A name may
- * begin with its schema. Throws an `Error` for a name that fits no relation, or several schemas.
+ * begin with its schema. A name that fits none as it is written may fit one in another case. Throws an
+ * `Error` for a name that fits no relation, or several schemas.
  */
 export function pickRelations(
   text: string,
@@ -115,10 +120,12 @@ function fittingRelations(
   name: string,
   relations: readonly RelationFacts[],
 ): readonly RelationFacts[] {
-  const pattern = new RegExp(`^${RegExp.escape(name).replaceAll("\\*", ".*")}$`, "s");
-  const labelled = relations.filter(({ label }) => pattern.test(label));
-  if (labelled.length > 0) return labelled;
-  const found = relations.filter((relation) => pattern.test(relation.name));
+  const source = `^${RegExp.escape(name).replaceAll("\\*", ".*")}$`;
+  const fitting = (flags: string, part: "label" | "name") =>
+    relations.filter((relation) => new RegExp(source, flags).test(relation[part]));
+  const [found = []] = ["s", "si"]
+    .flatMap((flags) => [fitting(flags, "label"), fitting(flags, "name")])
+    .filter(({ length }) => length > 0);
   if (found.length > 1 && !name.includes("*")) {
     const labels = found.map(({ label }) => label).join(" or ");
     throw new Error(`${JSON.stringify(name)} is in several schemas: write ${labels}`);
@@ -141,13 +148,17 @@ export function pickOwned(
   relations: readonly RelationFacts[],
 ): readonly OwnedTable[] {
   if (text.trim() === "" || text.trim() === "none") return [];
+  const all = ownable(relations);
+  const names = all.map(nameOfOwned);
   return splitNames(text).map((name) => {
-    const found = ownable(relations).find((each) => nameOfOwned(each) === name);
-    if (found !== undefined) return found;
-    const suggestion = nearest(name, ownable(relations).map(nameOfOwned));
+    const found = all.filter((each) =>
+      [nameOfOwned(each), `${each.relation.name}.${each.column.name}`].includes(name)
+    );
+    if (found.length === 1) return found[0]!;
+    const suggestion = nearest(name, names) ?? names.find((each) => each.startsWith(`${name}.`));
     throw new Error(
       `${JSON.stringify(name)} is not table.column of a granted table without policies` +
-        (suggestion === null ? "" : `; did you mean ${suggestion}?`),
+        (suggestion === undefined ? "" : `; did you mean ${suggestion}?`),
     );
   });
 }

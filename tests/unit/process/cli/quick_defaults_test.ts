@@ -52,6 +52,17 @@ const rows: readonly {
     },
   },
   {
+    title: "lists all others",
+    facts: { schemas: filled("public", "a", "b") },
+    choice: {
+      schemas: ["public"],
+      warnings: [
+        "Other schemas: a (1 relation), b (1 relation). --schemas=public,a,b serves several.",
+        mine,
+      ],
+    },
+  },
+  {
     title: "takes the only schema with contents",
     facts: { schemas: filled("shop") },
     choice: { schemas: ["shop"], warnings: [mine] },

@@ -52,10 +52,33 @@ Deno.test("pickRelations() reads none, all and quoted names", () => {
 Deno.test("pickOwned() reads table.column", () => {
   deepStrictEqual(pickOwned("none", relations), []);
   deepStrictEqual(pickOwned("film.owner", relations).map(nameOfOwned), ["film.owner"]);
-  throws(
-    () => pickOwned("film.ower", relations),
-    /^Error: "film\.ower" is not table\.column .+; did you mean film\.owner\?$/,
-  );
+  const refusals = [
+    ["film.ower", relations, /^"film\.ower" is not table\.column .+; did you mean film\.owner\?$/],
+    ["film", relations, /^"film" is not table\.column .+; did you mean film\.owner\?$/],
+    ["y", relations, /^"y" is not table\.column .+ without policies$/],
+  ] as const;
+  for (const [text, granted, message] of refusals) {
+    throws(() => pickOwned(text, granted), { message });
+  }
+});
+
+Deno.test("pickOwned() takes a table without its schema, if one schema has it", () => {
+  const labelled = relations.map((each, at) => ({ ...each, label: `s${at}.${each.name}` }));
+  const pick = (text: string) => pickOwned(text, labelled).map(nameOfOwned);
+  deepStrictEqual(pick("film.owner"), ["s0.film.owner"]);
+  deepStrictEqual(pick("s1.all.owner"), ["s1.all.owner"]);
+  const twice = [...labelled, { ...labelled[0]!, label: "s2.film" }];
+  throws(() => pickOwned("film.owner", twice), /is not table\.column/);
+});
+
+Deno.test("pickRelations() and pickSchemas() prefer names in the same case", () => {
+  const cased = ["Film", "film", "Actor"]
+    .map((name) => ({ ...relations[0]!, name, label: name }));
+  const names = (text: string) => pickRelations(text, cased).map(({ name }) => name);
+  deepStrictEqual(names("film"), ["film"]);
+  deepStrictEqual(names("actor"), ["Actor"]);
+  deepStrictEqual(names("act*"), ["Actor"]);
+  deepStrictEqual(pickSchemas("sales,HR", ["Sales", "hr", "HR"]), ["Sales", "HR"]);
 });
 
 Deno.test("pickRelations() reads names with their schemas", () => {
