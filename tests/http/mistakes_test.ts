@@ -47,6 +47,7 @@ const reads = `
 /products?limit=eq.5 | SVC196 | To filter a column of this name, write "limit"=eq.<value> | /products?limit=1
 /products/ | SVC125 | Write /products | /products?limit=1
 /rest/v1/products?limit=1 | SVC125 | Write /products, or set server-path-prefix | /products?limit=1
+/auth/v1/user | SVC125 | docs/how-to/move-from-supabase.md names what replaces auth | /products?limit=1
 /products?id=in.[1,2] | SVC100 | Write id=in.(1,2) | /products?id=in.(1,2)
 /products?id=IN.(1,2) | SVC100 | Write id=in.(1,2) | /products?id=in.(1,2)
 /products?price=Eq.5 | SVC100 | Write price=eq.5 | /products?price=eq.5

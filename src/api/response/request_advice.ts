@@ -53,6 +53,8 @@ function pathCorrection({ pieces, cache, config }: AdviceContext): string | null
   if (withoutSlash !== undefined) return `Write ${withoutSlash}`;
   const [, ofSupabase] = /^\/rest\/v1(\/.+)$/.exec(pieces.path) ?? [];
   if (ofSupabase !== undefined) return `Write ${ofSupabase}, or set server-path-prefix`;
+  const [, part] = /^\/(auth|storage|realtime|functions|graphql)\/v1\b/.exec(pieces.path) ?? [];
+  if (part !== undefined) return `docs/how-to/move-from-supabase.md names what replaces ${part}`;
   const [first = "", second = "", ...rest] = pieces.path.split("/").slice(1).map(decoded);
   if (rest.length > 0 || second === "") return null;
   if (config.dbSchemas.includes(first)) return `Write /${second}`;
