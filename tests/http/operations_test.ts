@@ -462,7 +462,7 @@ suite.test("the nearest operation is named to a client with a token", async (api
     [
       "PATCH /orders?id=eq.1",
       { secret: "x" },
-      "The nearest operation is note: {secret} instead of {note}",
+      "The nearest operation is note: id=eq.* {secret} instead of id=eq.* {note}",
     ],
     [
       "PATCH /orders?id=eq.1&status=eq.open",

@@ -139,7 +139,7 @@ const finished: (string | null | undefined)[] = [];
 const limited = serviceSuite("operations", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
-  operations,
+  operations: `${operations}ask anon POST /rpc/search {words}\n`,
   operationsRoles: ["anon"],
   rateLimits: "few: 2/1h by role on /products",
   observe(event) {
@@ -159,4 +159,10 @@ limited.test("other roles are not bound, and a refused request does not count", 
     429,
   ]);
   deepStrictEqual(finished, ["list", "list", null]);
+  // The body of a request is compared after its head.
+  finished.length = 0;
+  const words = { words: "saw" };
+  await (await api("POST /rpc/search", { body: words })).body?.cancel();
+  await (await api("POST /rpc/search", { body: { ...words, secret: "x" } })).body?.cancel();
+  deepStrictEqual(finished, ["ask", null]);
 });

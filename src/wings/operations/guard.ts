@@ -108,6 +108,7 @@ export class OperationGuard implements RequestGuard {
   }
 
   #refuse(exchange: Exchange, { pieces, payload, isPart }: GuardedRequest, role: string): never {
+    exchange.operation = null;
     if (!isPart) exchange.admission?.refundIdentity();
     const { line } = sentOperation(pieces, { role, payload }, this.#snapshot);
     const text = nearestText(line, this.#linesAt(pieces.path, role));

@@ -10,8 +10,8 @@ export function nearestText(request: OperationLine, lines: readonly OperationLin
   }).sort((one, other) => other.at - one.at);
   if (nearest === undefined) return "No operation has this path";
   const { line: { name }, text, at } = nearest;
-  // The parameter, the body or the header with the difference, and what follows.
-  const start = sent.slice(0, at).search(/[^?& ]*$/);
+  // The parameter with the difference, and what follows.
+  const start = sent.slice(0, at).search(/[^?&]*$/);
   const [found, expected] = [sent, text].map((each) => each.slice(start) || "nothing");
   return `The nearest operation is ${name}: ${found} instead of ${expected}`;
 }
