@@ -1,6 +1,6 @@
 /** Plans where `db-max-rows` and the tag `@maxRows` cut an answer. @module */
+import { aggregateIn } from "../values/planned_values.ts";
 import type { RowBounds } from "../../request/url/query_types.ts";
-import { isAggregateColumn } from "../values/planned_values.ts";
 import type { Condition, ReadNode, ReadRoot } from "./read_node.ts";
 
 /** Returns the lower of two limits; null for no limit. */
@@ -22,7 +22,9 @@ export function cutOf(
 }
 
 export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
-  return grouped && items.every(isAggregateColumn) && embeds.every(({ hasOutput }) => !hasOutput);
+  return grouped &&
+    items.every((item) => item.kind === "value" && aggregateIn(item.value) !== null) &&
+    embeds.every(({ hasOutput }) => !hasOutput);
 }
 
 /** Whether the conditions name one value for each column of a table's primary key. */

@@ -1,11 +1,5 @@
 /** Questions to planned values and conditions. @module */
-import type {
-  Condition,
-  PlannedArgument,
-  PlannedField,
-  PlannedValue,
-  ReadItem,
-} from "../read/read_node.ts";
+import type { Condition, PlannedArgument, PlannedField, PlannedValue } from "../read/read_node.ts";
 
 /** A call of an aggregate. */
 export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
@@ -26,10 +20,6 @@ export function aggregateIn(value: PlannedValue): AggregateValue | null {
     default:
       return value satisfies never;
   }
-}
-
-export function isAggregateColumn(item: ReadItem): boolean {
-  return item.kind === "value" && aggregateIn(item.value) !== null;
 }
 
 /** Returns true for the distance of a value, also of a value in an embed's row. */
