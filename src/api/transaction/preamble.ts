@@ -225,7 +225,7 @@ export function withCommands(
   ];
   return [
     command(sql`citus.propagate_set_commands = 'local'`),
-    // Made by `searchPathOf()`: quoted identifiers, which SET takes one by one. The statement restores its text.
+    // `searchPathOf()` quotes the identifiers. The next statement sets the path as one text.
     command(sql`search_path to ${tableSql(searchPath)}`),
     all,
     // Reads over several connections would forbid a later write to a reference table.

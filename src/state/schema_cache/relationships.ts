@@ -155,7 +155,7 @@ function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonl
   return exposures;
 }
 
-/** A relation that shows all columns of a key, with their names in it. */
+/** A table or a view that has all columns of a key. `columns` are their names in that relation. */
 interface KeyExposure {
   readonly end: RelationshipEnd;
   readonly columns: readonly string[];

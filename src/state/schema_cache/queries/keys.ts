@@ -54,8 +54,8 @@ export const foreignKeysQuery = constraintsQuery(
 ) + " and c.conparentid = 0";
 
 /**
- * Each row is a {@linkcode UniqueIndexRow}, sorted by name. Of an index on columns it calls no function that opens the
- * table, which would wait for a lock of another session.
+ * Each row is a {@linkcode UniqueIndexRow}, sorted by name. `pg_get_indexdef` and `pg_get_expr` wait for locks on
+ * the table, so the query calls them for expressions and predicates only.
  */
 export const uniqueIndexesQuery = `
 select json_build_array(i.indrelid::int8, c.relname, (

@@ -49,7 +49,7 @@ function matrixText(roles: AccessMatrix["roles"], cells: readonly AccessCell[]):
   return `${tableText([["relation", ...names], ...rows])}\n${legend}\n`;
 }
 
-/** Markdown, as the table is, and lines that a terminal shows without a break. */
+/** Explains the letters below the table, in Markdown. Its lines fit into a terminal. */
 const legend = `\
 - s select, i insert, u update, d delete, x execute; - no privilege
 - S (capital): all rows; s: the rows that policies allow; s0: no policy allows a row
