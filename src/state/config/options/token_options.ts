@@ -28,7 +28,7 @@ export const tokenOptions = {
         !value.includes(":") || isUri(value) || "jwt-aud should be a string or a valid URI",
     }),
     default: null,
-    doc: "Audience that the `aud` claim of tokens must name.",
+    doc: "Audience that the `aud` claim of tokens must name; tokens without `aud` are accepted.",
     example: '"https://example.com/api"',
     isOfPostgrest: true,
   }),
