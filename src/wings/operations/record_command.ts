@@ -27,7 +27,8 @@ async function record(
   );
   const own = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
   const openGuard = (snapshot: Snapshot) => new RecordingGuard(snapshot, recorder);
-  return await serve(own, { wings: [{ openGuard }] });
+  const onListening = () => console.error(`Requests that succeed are added to ${file}`);
+  return await serve(own, { wings: [{ openGuard }], onListening });
 }
 
 /** Options without effect: what runs in other threads cannot be recorded. */
