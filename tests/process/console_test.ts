@@ -260,6 +260,7 @@ Deno.test({
         await values.getByRole("button", { name: /^PG\b/ }).click();
         await hasHash("#/table/api/film?rating=eq.PG&order=id.asc&limit=50&after=");
         await page.getByText("Rows 1 to 40 of 40").waitFor();
+        await values.waitFor({ state: "detached" });
       });
 
       await step("find a request again, and keep it", async () => {

@@ -27,8 +27,7 @@ async function record(
   );
   const own = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
   const openGuard = (snapshot: Snapshot) => new RecordingGuard(snapshot, recorder);
-  const onListening = () => console.error(`Requests that succeed are added to ${file}`);
-  return await serve(own, { wings: [{ openGuard }], onListening });
+  return await serve(own, { wings: [{ openGuard }] });
 }
 
 /** Options without effect: what runs in other threads cannot be recorded. */

@@ -10,7 +10,7 @@ import { type ColumnFilter, firstPage, formatQuery, type TableQuery, typeKind } 
 import { referencesOf, useLabels } from "./labels.ts";
 import { useAnswer } from "./loading.ts";
 import { readCall, serviceState } from "./model.ts";
-import { grouped, html, Icon, Select, type View } from "./view.ts";
+import { closeMenu, grouped, html, Icon, Select, type View } from "./view.ts";
 
 interface FacetProps {
   readonly relation: ConsoleRelation;
@@ -62,7 +62,7 @@ function FacetValues(
     onQuery({ ...firstPage(query), filters: [...others, filterOf(relation, column, value)] });
   };
   return html`
-    <ul>${rows.map((row, index) => {
+    <ul onClick=${(event: Event) => closeMenu(event.target as Element)}>${rows.map((row, index) => {
       const value = row[keys.group];
       const label = labels?.get(String(value));
       return html`

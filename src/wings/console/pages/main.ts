@@ -22,7 +22,7 @@ import { hrefOf, navigate, type PageRoute, route } from "./route.ts";
 import { adminToken, token } from "./session.ts";
 import { StartPage } from "./start_page.ts";
 import { TablePage } from "./table_page.ts";
-import { html, Icon, lazy, Select, type View } from "./view.ts";
+import { closeMenu, html, Icon, lazy, openMenu, Select, type View } from "./view.ts";
 
 const menuOpen = signal(false);
 const searchOpen = signal(false);
@@ -90,8 +90,6 @@ function focusMain(event: Event): void {
   document.getElementById("main")!.focus();
 }
 
-const openMenu = "details.menu[open]";
-
 /** Closes open menus that an event is outside of. */
 function closeMenus({ target }: Event): void {
   for (const menu of document.querySelectorAll<HTMLDetailsElement>(openMenu)) {
@@ -104,9 +102,7 @@ function onKey(event: KeyboardEvent): void {
   const target = event.target instanceof Element ? event.target : null;
   if (event.key === "Escape") {
     menuOpen.value = false;
-    const menu = target?.closest<HTMLDetailsElement>(openMenu);
-    menu?.removeAttribute("open");
-    menu?.querySelector("summary")?.focus();
+    closeMenu(target);
   }
   const isTyping = target?.closest("input, textarea, select, dialog");
   const isShortcut = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";

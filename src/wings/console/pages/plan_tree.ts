@@ -102,9 +102,10 @@ export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): n
   return factor >= maxEstimateError ? factor : null;
 }
 
-/** Returns the node that takes the most time by itself; null without ANALYZE. */
+/** Returns the node that takes the most time by itself, and does not only read clauses of the service;
+ * null without ANALYZE. */
 export function slowestNode(root: PlanNode): PlanNode | null {
-  return nodesOf(root).filter(({ ownMs }) => ownMs !== null)
+  return nodesOf(root).filter((node) => node.ownMs !== null && !readsOwnClauses(node))
     .reduce<PlanNode | null>((most, each) => each.ownMs! > (most?.ownMs ?? -1) ? each : most, null);
 }
 
@@ -118,7 +119,7 @@ export function readsOwnClauses(node: PlanNode): boolean {
 }
 
 /** Returns a node and all below it. */
-export function nodesOf(node: PlanNode): readonly PlanNode[] {
+function nodesOf(node: PlanNode): readonly PlanNode[] {
   return [node, ...node.children.flatMap(nodesOf)];
 }
 

@@ -8,7 +8,6 @@ import { serviceState } from "./model.ts";
 import {
   estimateError,
   type ExplainedPlan,
-  nodesOf,
   nodeTitle,
   planFacts,
   type PlanNode,
@@ -80,9 +79,8 @@ function Node({ node, slowest }: NodeProps): View {
   const { planRows, actualRows, ms, ownMs, buffers, cost } = node;
   const rows = actualRows ?? planRows;
   const wrong = estimateError(node);
-  const isOpen = !readsOwnClauses(node) || (slowest !== null && nodesOf(node).includes(slowest));
   return html`
-    <details class="plan-node" open=${isOpen}>
+    <details class="plan-node" open=${!readsOwnClauses(node)}>
       <summary class="row"><strong>${nodeTitle(node)}</strong>
         ${node === slowest && html`<span class="tag warn">slowest</span>`}
         ${ms !== null && html`<span>${durationText(ms)}<small> (own ${

@@ -232,6 +232,15 @@ export function timeText(ms: number): string {
   return isToday ? time.toLocaleTimeString() : time.toLocaleString();
 }
 
+export const openMenu = "details.menu[open]";
+
+/** Closes the menu that an element is in, and focuses its button. */
+export function closeMenu(element: Element | null): void {
+  const menu = element?.closest(openMenu);
+  menu?.removeAttribute("open");
+  menu?.querySelector("summary")?.focus();
+}
+
 /** Returns a component that is loaded when it is first shown. */
 export function lazy<Props>(
   load: () => Promise<FunctionComponent<Props>>,

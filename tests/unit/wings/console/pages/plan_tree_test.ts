@@ -111,5 +111,8 @@ Deno.test("slowestNode() has the most time of its own; null without ANALYZE", ()
     Plans: [scan],
   });
   strictEqual(slowestNode(root), root.children[0]);
+  const own = { "Node Type": "CTE Scan", "CTE Name": "svc:page", "Actual Total Time": 4 };
+  const page = planOf({ "Node Type": "Limit", "Actual Total Time": 9, Plans: [own, scan] }).root;
+  strictEqual(slowestNode(page), page.children[1]);
   strictEqual(slowestNode(planOf({ "Node Type": "Result" }).root), null);
 });
