@@ -212,6 +212,29 @@ serviceSuite("advice", { ...base, dbSchemaWatch: "poll", clientErrorVerbosity: "
   },
 );
 
+adviceSuite("several schemas", { dbSchemas: ["api", "hidden"] }, [
+  ...advice`
+    GET /log | SVC205 | Perhaps you meant the table 'hidden.log': send Accept-Profile: hidden
+    POST /log with {"id":1} | SVC205 | Perhaps you meant the table 'hidden.log': send
+      + Content-Profile: hidden
+    GET /lgo | SVC205 | Perhaps you meant the table 'hidden.log': send Accept-Profile: hidden
+    GET /film {Accept-Profile: hidden} | SVC205 | Perhaps you meant the table 'api.film': send
+      + Accept-Profile: api
+  `,
+]);
+
+serviceSuite("advice", {
+  ...base,
+  dbSchemas: ["api", "hidden"],
+  clientErrorVerbosity: "advise",
+}, { title: "a name of another schema that resembles one of this schema" }).test(
+  "the hint has the name of the other schema",
+  async (api) => {
+    const { hint } = await (await api("GET /reels")).json();
+    strictEqual(hint, "Perhaps you meant the table 'hidden.reels': send Accept-Profile: hidden");
+  },
+);
+
 adviceSuite("an embedded database", { dbSchemaWatch: "auto" }, [
   ["GET /nothing", {}, "SVC205", null],
 ], ["pglite"]);

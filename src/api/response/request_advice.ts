@@ -3,7 +3,7 @@ import { locationOf } from "./address_headers.ts";
 import { pathSegment } from "../../base/http/percent.ts";
 import { nearest } from "../../base/lib/nearest.ts";
 import type { ErrorFields } from "../../base/errors/service_error.ts";
-import type { Relation, SchemaCacheData } from "../../state/schema_cache/schema_cache.ts";
+import type { Relation } from "../../state/schema_cache/schema_cache.ts";
 import { bearerToken } from "../../state/auth/credential.ts";
 import type { AdviceContext } from "./advice_context.ts";
 import { decoded, paramsOf, targetRelation } from "./request_parts.ts";
@@ -17,7 +17,7 @@ export function requestAdvice(fields: ErrorFields, context: AdviceContext): stri
 
 /** Whether a correction replaces the hint that an error has. */
 export function replacesHint({ own, code }: ErrorFields): boolean {
-  return own ? code === "108" || code === "200" : code === "22008";
+  return own ? ["108", "200", "205"].includes(code) : code === "22008";
 }
 
 type Correction = (fields: ErrorFields, context: AdviceContext) => string | null;
@@ -58,7 +58,7 @@ function pathCorrection({ pieces, cache, config }: AdviceContext): string | null
   const [first = "", second = "", ...rest] = pieces.path.split("/").slice(1).map(decoded);
   if (rest.length > 0 || second === "") return null;
   if (config.dbSchemas.includes(first)) return `Write /${second}`;
-  const relation = relationNamed(first, cache);
+  const relation = relationNamed(first, cache?.relations);
   const [key, ...others] = relation?.primaryKey ?? [];
   if (relation === null || key === undefined || others.length > 0) return null;
   return `Write ${locationOf(relation, JSON.stringify({ [key]: second }))}`;
@@ -182,7 +182,7 @@ function embedPath({ subject }: ErrorFields, context: AdviceContext): string | n
   const [, call, operand] = /\b(sum|avg|min|max)\((\w+)\)/.exec(decoded(pieces.query)) ?? [];
   if (call !== undefined && call === to) return `Write ${operand}.${call}()`;
   const ends = cache?.relationships ?? [];
-  const target = relationNamed(to, cache);
+  const target = relationNamed(to, cache?.relations);
   if (target === null) return null;
   const near = ends.filter(({ origin, foreign }) => origin.schema === foreign.schema);
   const linked = (a: string, b: string) => ({ origin, foreign }: (typeof ends)[number]) =>
@@ -198,10 +198,16 @@ function embedPath({ subject }: ErrorFields, context: AdviceContext): string | n
   return middle === undefined ? null : `Write ${middle}(${embed})`;
 }
 
-function tableName({ subject }: ErrorFields, { cache }: AdviceContext): string | null {
-  const name = subject?.relation ?? "";
-  const found = relationNamed(name.replace(/\.(json|csv)$/, ""), cache);
-  return found && `Perhaps you meant the table '${found.schema}.${found.name}'`;
+/** Names the header of another schema. A name that is there replaces one that is only similar. */
+function tableName({ subject, hint }: ErrorFields, context: AdviceContext): string | null {
+  const { cache, config, pieces } = context;
+  const { schema, relation: name = "" } = subject ?? {};
+  const served = cache?.relations.filter((relation) => config.dbSchemas.includes(relation.schema));
+  const found = relationNamed(name.replace(/\.(json|csv)$/, ""), served);
+  if (found === null || (hint && found.name !== name)) return null;
+  const header = /^P|^DELETE$/.test(pieces.method) ? "Content-Profile" : "Accept-Profile";
+  const profile = found.schema === schema ? "" : `: send ${header}: ${found.schema}`;
+  return `Perhaps you meant the table '${found.schema}.${found.name}'${profile}`;
 }
 
 function functionName({ subject }: ErrorFields, { cache }: AdviceContext): string | null {
@@ -271,8 +277,7 @@ function schemeCorrection(header: string | undefined, role: string | null): stri
   return `Write Authorization: Bearer and the token: the request ran as ${role}`;
 }
 
-function relationNamed(name: string, cache: AdviceContext["cache"]): Relation | null {
-  const relations: SchemaCacheData["relations"] = cache?.relations ?? [];
+function relationNamed(name: string, relations: readonly Relation[] = []): Relation | null {
   const found = nearest(name, relations.map((relation) => relation.name));
   return relations.find((relation) => relation.name === found) ?? null;
 }

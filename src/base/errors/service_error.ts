@@ -26,6 +26,8 @@ export interface FailedOperation {
  * the messages of PostgreSQL, which sends most of these names as fields.
  */
 export interface ErrorSubject {
+  /** The schema of a relation that does not exist. */
+  readonly schema?: string;
   readonly relation?: string;
   readonly column?: string;
   readonly function?: string;
