@@ -95,6 +95,21 @@ const recorded: readonly (readonly [label: string, sql: string, records: readonl
     "insert into api.nodes values (20, 'k'), (21, 'K')",
     ["nodes K", "nodes k"],
   ],
+  [
+    "a scope that has another name",
+    "alter table api.nodes rename owner to keeper; insert into api.nodes values (30, 'm')",
+    ["nodes"],
+  ],
+  [
+    "a scope with its name again",
+    "alter table api.nodes rename keeper to owner; delete from api.nodes where id = 30",
+    ["nodes m"],
+  ],
+  [
+    "a table without its scope",
+    "alter table api.nodes drop owner; update api.nodes set parent = null",
+    ["nodes"],
+  ],
   ["COPY", "copy api.members from program 'echo 7,z' (format csv)", ["members"]],
 ];
 

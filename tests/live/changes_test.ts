@@ -135,6 +135,17 @@ Deno.test("a row whose owner changes leaves one client, and reaches another", as
   deepStrictEqual(await operations(theirs), [["insert", '"1"']]);
 });
 
+Deno.test("a scope that gets another name fails no write, and its streams end", async () => {
+  await using api = await openLiveApi();
+  await using stream = await api.stream("/live/orders?select=id&owner=eq.a", { as: a });
+  await stream.next();
+  await api.sql("alter table api.orders rename owner to keeper");
+  await api.sql("insert into api.orders (id, keeper) values (31, 'a')");
+  await stream.ended();
+  await using other = await api.stream("/live/orders?select=id&keeper=eq.a", { as: a });
+  await other.until(({ rows }) => rows.has('"31"'));
+});
+
 Deno.test("a transaction that was open when the first reader began arrives", async () => {
   await using api = await openLiveApi();
   await using writer = await api.connect();

@@ -29,6 +29,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 begin
   if (select last_value from svc_live.reader_until) < extract(epoch from clock_timestamp()) then return null;
+  elsif tg_argv[0] not in (select attname from pg_attribute where attrelid = tg_relid)
+  then insert into svc_live.change (relation) values (tg_relid);
   elsif tg_op = 'INSERT' then insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from new_rows r group by 2;
   elsif tg_op = 'DELETE' then insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from old_rows r group by 2;
   else insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from old_rows r union select tg_relid, concat(r."customer_id") collate "C" from new_rows r;
@@ -40,13 +42,13 @@ create or replace trigger svc_live after truncate on "api"."orders"
   for each statement execute function svc_live.changed();
 alter table "api"."orders" enable always trigger svc_live;
 create or replace trigger svc_live_insert after insert on "api"."orders" referencing new table as new_rows
-  for each statement execute function svc_live."scope_customer_id"();
+  for each statement execute function svc_live."scope_customer_id"("customer_id");
 alter table "api"."orders" enable always trigger svc_live_insert;
 create or replace trigger svc_live_update after update on "api"."orders" referencing old table as old_rows new table as new_rows
-  for each statement execute function svc_live."scope_customer_id"();
+  for each statement execute function svc_live."scope_customer_id"("customer_id");
 alter table "api"."orders" enable always trigger svc_live_update;
 create or replace trigger svc_live_delete after delete on "api"."orders" referencing old table as old_rows
-  for each statement execute function svc_live."scope_customer_id"();
+  for each statement execute function svc_live."scope_customer_id"("customer_id");
 alter table "api"."orders" enable always trigger svc_live_delete;
 create or replace trigger svc_live after insert or update or delete or truncate on "api"."lines"
   for each statement execute function svc_live.changed();

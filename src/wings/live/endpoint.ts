@@ -134,8 +134,7 @@ export class LiveEndpoint {
   }
 
   #messages(params: LiveParams, batch: MessageBatch): Reply {
-    const headers = this.#headers(params, batch.offset!);
-    return jsonReply(200, headers, batch.json);
+    return jsonReply(200, this.#headers(params, batch.offset!), batch.json);
   }
 
   /** Waits for the changes as a GET waits: until the client leaves, or the time of the request is over. */

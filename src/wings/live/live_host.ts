@@ -63,14 +63,8 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
   const now = () => performance.now();
   const read = rowReader(appState, context);
   const revoked = revocationReader(appState, context);
-  const groups = new LiveGroups({
-    snapshot: () => appState.snapshot,
-    read,
-    now,
-    time,
-    schedule,
-    revoked,
-  });
+  const snapshot = () => appState.snapshot;
+  const groups = new LiveGroups({ snapshot, read, now, time, schedule, revoked });
   const intervalMs = () => (appState.snapshot.config as LiveConfig).liveInterval * 1000;
   const onFailure = (thrown: unknown) =>
     appState.observe({ kind: "live-poll-failed", error: errorFacts(thrown, appState.dialect) });

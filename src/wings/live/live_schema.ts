@@ -6,14 +6,14 @@ import type { RecordedTable } from "../../api/command.ts";
 /** Returns the SQL file; `login` is the role that polls. */
 export function liveSql(login: string, tables: readonly RecordedTable[]): string {
   const scopes = new Set(tables.flatMap(({ scope }) => scope ?? []));
-  const functions = [schemaSql, ...Array.from(scopes, scopeFunction)];
   const rights = sql`revoke execute on all functions in schema svc_live from public;
 grant usage on schema svc_live to ${ident(login)};
 grant execute on function svc_live.changes(pg_snapshot), svc_live.renew(pg_snapshot) to ${
     ident(login)
   };
 `;
-  const text = compile(join([...functions, rights, ...tables.map(triggers)], sql``)).text;
+  const parts = [schemaSql, ...Array.from(scopes, scopeFunction), rights, ...tables.map(triggers)];
+  const { text } = compile(join(parts, sql``));
   return `-- svc_live records which tables change, while a service polls.\nbegin read write;\n${text}commit;\n`;
 }
 
@@ -54,8 +54,8 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 `;
 
 /**
- * Tables share the function of a column. concat() calls the output function of a type, which is written in C.
- * A cast could run a function of the table's owner with the rights of this one.
+ * Tables share the function of a column, and may no longer have it. concat() calls the output function of a type,
+ * which is written in C. A cast could run a function of the table's owner with the rights of this one.
  */
 function scopeFunction(column: string): Sql {
   const record = (rows: Sql) =>
@@ -66,6 +66,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 begin
   if (select last_value from svc_live.reader_until) < extract(epoch from clock_timestamp()) then return null;
+  elsif tg_argv[0] not in (select attname from pg_attribute where attrelid = tg_relid)
+  then insert into svc_live.change (relation) values (tg_relid);
   elsif tg_op = 'INSERT' then insert into svc_live.change (relation, scope) ${after} group by 2;
   elsif tg_op = 'DELETE' then insert into svc_live.change (relation, scope) ${before} group by 2;
   else insert into svc_live.change (relation, scope) ${before} union ${after};
@@ -79,7 +81,8 @@ function triggers({ schema, name, scope }: RecordedTable): Sql {
   const each = Object.entries(transitions).map(([event, rows]) => {
     const suffix = tableSql(`_${event}`);
     if (scope === null) return sql`drop trigger if exists svc_live${suffix} on ${table};\n`;
-    return trigger(table, tableSql(event), { suffix, rows, call: ident(`scope_${scope}`) });
+    const call = sql`${ident(`scope_${scope}`)}(${ident(scope)})`;
+    return trigger(table, tableSql(event), { suffix, rows, call });
   });
   return join([trigger(table, scope === null ? allEvents : sql`truncate`), ...each], sql``);
 }
@@ -94,10 +97,10 @@ const transitions = {
 function trigger(
   table: Sql,
   event: Sql,
-  { suffix, rows, call } = { suffix: sql``, rows: sql``, call: sql`changed` },
+  { suffix, rows, call } = { suffix: sql``, rows: sql``, call: sql`changed()` },
 ): Sql {
   return sql`create or replace trigger svc_live${suffix} after ${event} on ${table}${rows}
-  for each statement execute function svc_live.${call}();
+  for each statement execute function svc_live.${call};
 alter table ${table} enable always trigger svc_live${suffix};
 `;
 }
