@@ -111,6 +111,12 @@ const rows: readonly FindingRow[] = [
       finding: warn copy-exposed api.far: {user} may read all rows of api.far, past policies: they
         + come from a foreign server
       mend: revoke select on api.far from {user};
+    # the anonymous role may read columns that look like secrets
+      sql: create table api.account (id int, user_pass text, "apiKey" text, session_id int, token
+        + text, password_hash bytea); grant select (id, user_pass, "apiKey", session_id,
+        + password_hash) on api.account to {anon}; grant select on api.account to {user}
+      finding: warn secret-readable api.account: {anon} may read user_pass, "apiKey" and
+        + password_hash of api.account, which look like secrets: grant the other columns alone
     # a policy calls a volatile function
       sql: create function app.now_uid() returns int language sql as 'select app.uid()'; create
         + policy p on api.doc using (owner_id = app.now_uid())

@@ -446,8 +446,11 @@ Deno.test("svc init --apply rolls all back if one statement fails, and names its
   const sql = await folder.read("svc-init.sql");
 
   await t.step("an owner without CREATEROLE", async () => {
-    const { code, stderr } = await apply();
+    const { code, stdout, stderr } = await apply();
     strictEqual(code, 1);
+    const whoApplies = "a superuser, or as the schema's owner with CREATEROLE";
+    const line = `${shop.name}_owner may not create roles: apply the SQL as ${whoApplies}.`;
+    ok(stdout.split("\n").includes(line), stdout);
     match(stderr, /^svc-init\.sql:5: permission denied to create role$/m);
     match(stderr, /^Nothing was applied\.$/m);
     match(stderr, /^Apply the SQL as a superuser, or as the schema's owner with CREATEROLE:$/m);

@@ -38,6 +38,7 @@ login-superuser warn {subject}, the user of db-uri, is a superuser: {program} in
 login-inherits warn {subject}, the user of db-uri, always has the privileges of {roles}
 nothing-readable warn {subject} may not read {objects}
 sequence-usage warn {roles} may insert into {objects}, but not use the sequence {subject}
+secret-readable warn {roles} may read {objects} of {subject}, which look like secrets: grant the other columns alone
 view-owner-rights warn {subject} reads {objects} with the rights of its owner, so policies do not apply to callers{invoker}
 definer-search-path warn {subject} is SECURITY DEFINER without a search_path: callers choose which objects it uses
 session-state info {subject} leaves {objects} to its session, which later transactions do not see
@@ -125,7 +126,8 @@ export function catalogueFindings(
 /** Most names that a message lists. */
 const maxNames = 3;
 
-function list(names: readonly (string | null)[]): string {
+/** Returns `a, b and c`, or the first names and the number of the others. */
+export function list(names: readonly (string | null)[]): string {
   const shown = names.slice(0, maxNames);
   const more = names.length - shown.length;
   if (more > 0) return `${shown.join(", ")} and ${more} more`;

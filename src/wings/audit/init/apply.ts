@@ -5,10 +5,11 @@ import { failureLines, type SqlSession } from "../../../database/connection/sql_
 import { svcDialect } from "../../../base/dialect.ts";
 import { fail, print, printError } from "../../../base/observe/output.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
+import { looksSecret } from "../diagnosis/queries/user_columns.ts";
 import { configOfFile, type InitFiles } from "./init_files.ts";
 import { triggerMark } from "./init_sql.ts";
 import { superuserCall, whoApplies } from "./next_steps.ts";
-import { sqlSummary } from "./sql_summary.ts";
+import { rolesOf, sqlSummary } from "./sql_summary.ts";
 import { confirm } from "./prompt.ts";
 import { readText } from "../../../base/lib/files.ts";
 
@@ -21,7 +22,12 @@ export async function applyFile(
   const { displayName } = svcDialect;
   return await withScriptConnection(uri, displayName, async (connection) => {
     const { database, user } = connection;
-    print(`\n${text}\n${sqlSummary(text)}\n`);
+    const { results } = await connection.session.run(factsQuery);
+    const [secrets = [], roles = []] = results.map(({ rows }) => rows.map(([each]) => each!));
+    print(`\n${text}\n${sqlSummary(text, secrets)}\n`);
+    if (roles.length > 0 && rolesOf(text).some((role) => !roles.includes(role))) {
+      print(`${user} may not create roles: apply the SQL as ${whoApplies}.\n`);
+    }
     const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
     if (!isConfirmed && !confirm(question)) {
       print(
@@ -46,6 +52,15 @@ export async function applyFile(
     return await checkLogin(files);
   });
 }
+
+/** Columns that look like secrets; and all roles, if the user may not create roles. */
+const factsQuery = `
+select pg_catalog.format('%I.%I.%I', n.nspname, c.relname, a.attname) from pg_catalog.pg_attribute a
+  join pg_catalog.pg_class c on c.oid = a.attrelid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where ${looksSecret("a")} order by n.nspname, c.relname, a.attnum;
+select pg_catalog.quote_ident(r.rolname) from pg_catalog.pg_roles r
+  join pg_catalog.pg_roles u on u.rolname = current_user and not (u.rolsuper or u.rolcreaterole)`;
 
 /** Whether PostgreSQL refused a statement because of the user. */
 function isRefused(message: string): boolean {

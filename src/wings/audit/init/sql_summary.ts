@@ -1,11 +1,14 @@
 /** Summarizes the SQL file of `svc init` above the question whether to apply it. @module */
 import { counted } from "../../../base/lib/printable.ts";
+import { list } from "../diagnosis/catalogue_findings.ts";
 import { triggerMark } from "./init_sql.ts";
 
 /** A name as SQL writes it, with or without quotes. */
 const name = String.raw`(?:"(?:[^"]|"")*"|[^\s".,;]+)`;
 const path = String.raw`${name}(?:\.${name})?`;
 const roleList = String.raw`${name}(?:, ${name})*`;
+
+const nameInList = new RegExp(name, "g");
 
 const patterns = {
   role: new RegExp(String.raw`^ *create role (${name})`, "gm"),
@@ -19,12 +22,17 @@ const patterns = {
   revoke: /^revoke execute on all functions in schema /m,
 };
 
-/** Returns five lines on what the SQL does. Reads the file, because its user may have edited it. */
-export function sqlSummary(text: string): string {
+/**
+ * Returns lines on what the SQL does. Reads the file, because its user may have edited it. `secrets` are
+ * columns that look like secrets, such as `app.users.password`.
+ */
+export function sqlSummary(text: string, secrets: readonly string[]): string {
   const [sql = ""] = text.split(triggerMark);
   const firsts = (pattern: RegExp) => Array.from(sql.matchAll(pattern), ([, first]) => first!);
-  const roles = firsts(patterns.role);
+  const roles = rolesOf(sql);
   const schemas = firsts(patterns.schema).map((schema) => `, and the schema ${schema}`).join("");
+  const relations = firsts(patterns.read);
+  const shown = secrets.filter((each) => relations.some((name) => each.startsWith(`${name}.`)));
   const protectedTables = Array.from(new Set(firsts(patterns.policy)));
   const rows: readonly (readonly [title: string, text: string])[] = [
     [
@@ -40,6 +48,9 @@ export function sqlSummary(text: string): string {
         ? "roles call those that you grant"
         : "roles call those that PUBLIC may call",
     ],
+    ...shown.length === 0
+      ? []
+      : [["caution", `requests read secrets, by name: ${list(shown)}`]] as const,
   ];
   return `Summary:\n${rows.map(([title, text]) => `  ${title.padEnd(10)} ${text}\n`).join("")}`;
 }
@@ -47,11 +58,14 @@ export function sqlSummary(text: string): string {
 /** Returns the number of relations of each role, such as `web_anon 3 relations, web_user 4`. */
 function grantsText(grants: Iterable<RegExpExecArray>): string {
   const counts = new Map<string, number>();
-  for (const [, , roles = ""] of grants) {
-    for (const [role] of roles.matchAll(new RegExp(name, "g"))) {
-      counts.set(role!, (counts.get(role!) ?? 0) + 1);
-    }
+  for (const role of Array.from(grants).flatMap(([, , roles]) => roles!.match(nameInList) ?? [])) {
+    counts.set(role, (counts.get(role) ?? 0) + 1);
   }
   const texts = Array.from(counts, ([role, count]) => `${role} ${counted(count, "relation")}`);
   return texts.join(", ") || "no relation";
+}
+
+/** Returns the roles that the SQL makes unless they exist. */
+export function rolesOf(sql: string): readonly string[] {
+  return Array.from(sql.matchAll(patterns.role), ([, role]) => role!);
 }

@@ -1,6 +1,6 @@
 /** Checks of relations, sequences, views and functions in the exposed schemas. @module */
 
-import { refersToUser } from "./user_columns.ts";
+import { looksSecret, refersToUser } from "./user_columns.ts";
 import { functionName, functionPath, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
 /** Whether a view has `security_invoker`. */
@@ -180,6 +180,13 @@ export const relationChecks: readonly string[] = [
     )]
   from relations c
   where c.relrowsecurity and not exists (select from pg_policy y where y.polrelid = c.oid)`,
+
+  `select 'secret-readable', true, c.name, array[p.role],
+    array_agg(quote_ident(a.attname) order by a.attnum), '{}'
+  from privileges p join relations c on c.oid = p.oid
+    join pg_attribute a on a.attrelid = c.oid and ${looksSecret("a")}
+  where p.anonymous and has_column_privilege(p.role_oid, c.oid, a.attnum, 'SELECT')
+  group by c.name, p.role`,
 
   ownersViews("view-owner-rights", "t.relkind in ('r', 'p') and t.relrowsecurity"),
 

@@ -1,4 +1,4 @@
-/** Finds the columns that refer to users, for examples of policies. @module */
+/** Finds the columns that refer to users, for examples of policies, and columns of secrets. @module */
 
 /** Names of tables of users, and the ends of names of their columns. */
 const users = "users?|owners?|authors?|customers?|accounts?|members?|people|persons?|profiles?";
@@ -14,6 +14,16 @@ export function refersToUser(column: string): string {
       select from pg_constraint k join pg_class t on t.oid = k.confrelid
       where k.contype = 'f' and k.conrelid = ${column}.attrelid and k.conkey = array[${column}.attnum]
         and t.relname ~* '(^|_)(${users})$'
+    )
+  )`;
+}
+
+/** Returns a condition on a row of `pg_attribute`: a text or bytes that are called as a secret. */
+export function looksSecret(column: string): string {
+  return `(
+    ${column}.attname ~* 'passw(or)?d|secret|(api|private)_?key|token$|(^|_)(pass|pwd|token|session)(_|$)'
+    and exists (
+      select from pg_catalog.pg_type t where t.oid = ${column}.atttypid and t.typcategory in ('S', 'U')
     )
   )`;
 }
