@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { hasChromium, hasCount, openConsole } from "../support/clients/console_browser.ts";
 import { eventually } from "../support/timing/eventually.ts";
@@ -249,6 +250,21 @@ Deno.test({
         await page.getByRole("button", { name: "Delete…" }).click();
         await page.getByRole("button", { name: "Delete", exact: true }).click();
         await page.getByText("No rows", { exact: true }).first().waitFor();
+      });
+
+      await step("insert the rows of a file", async () => {
+        await browser.open("#/table/api/film?title=like.CSV*&limit=50");
+        await page.getByText("No rows", { exact: true }).first().waitFor();
+        await page.getByRole("button", { name: "Insert" }).click();
+        const file = page.getByLabel("Rows of a CSV file");
+        const send = (text: string) =>
+          file.setInputFiles({ name: "f.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+        await send("title,language_id\nCSV 1,1\nCSV 2\n");
+        await page.getByRole("alert").filter({ hasText: "SVC102" }).filter({ hasText: /line 3/i })
+          .waitFor();
+        await send("title,language_id\nCSV 1,1\nCSV 2,2\n");
+        await page.getByRole("status").filter({ hasText: /^Inserted 2 rows$/ }).waitFor();
+        await page.getByText("Rows 1 to 2 of 2").waitFor();
       });
 
       await step("filter by a frequent value", async () => {

@@ -21,8 +21,11 @@ export interface RowFormTarget {
 
 interface RowFormProps extends RowFormTarget {
   readonly onClose: () => void;
-  readonly onSaved: (row: GridRow) => void;
+  readonly onSaved: OnSaved;
 }
+
+/** Receives the first row that was written, and the number of rows. */
+type OnSaved = (row: GridRow, count: number) => void;
 
 /** Texts of fields by column; null for null. The other columns keep their value or get their default. */
 type FormValues = Readonly<Record<string, string | null>>;
@@ -49,6 +52,12 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
     document.getElementById(`field-${Array.from(problems.keys())[0]}`)?.focus();
     if (problems.size === 0 && current.isKnown && !isUnchanged) void send(call);
   };
+  const sendFile = async ({ target }: Event) => {
+    const [file] = (target as HTMLInputElement).files!;
+    if (file === undefined) return;
+    const headers = [["Content-Type", "text/csv"], ...call.headers.slice(1)] as const;
+    await send({ ...call, headers, body: await file.text() });
+  };
   const isStale = current.row !== null &&
     columns.some(({ name }) => formText(current.row![name]) !== formText(row?.[name]));
   const title = row === null
@@ -72,6 +81,8 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
         ${isStale &&
           html`<p class="hint" role="status">The row has changed since the page was loaded.
           These are its values now.</p>`}
+        ${row === null && html`<label class="field">Rows of a CSV file
+          <input type="file" accept=".csv,text/csv" onChange=${sendFile} /></label>`}
         <${CallPreview} call=${call} />
         ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
         <div class="row actions">
@@ -163,7 +174,7 @@ function rowOfForm(
 }
 
 /** Sends a request, and keeps its error. */
-export function useSending(onSaved: (row: GridRow) => void) {
+export function useSending(onSaved: OnSaved) {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const send = async (call: ApiCall) => {
@@ -174,7 +185,7 @@ export function useSending(onSaved: (row: GridRow) => void) {
       const rows = rowsOf(answer);
       const failure = errorOf(answer) ?? (rows.length === 0 ? unchanged : null);
       if (failure !== null) setError(failure);
-      else onSaved(rows[0]!);
+      else onSaved(rows[0]!, rows.length);
     });
     setBusy(false);
   };

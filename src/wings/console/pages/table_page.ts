@@ -122,13 +122,14 @@ function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
   const [notice, setNotice] = useState<View>(null);
   useEffect(() => setNotice(null), [relation]);
   const onClose = () => setDialog(null);
-  const close = (verb: string, row: GridRow) => {
+  const close = (verb: string, row: GridRow, count = 1) => {
     onClose();
-    setNotice(noticeOf(relation, verb, row));
+    setNotice(noticeOf(relation, verb, { row, count }));
     onChanged();
   };
   const edit = (target: RowFormTarget) => {
-    const onSaved = (row: GridRow) => close(target.row === null ? "Inserted" : "Saved", row);
+    const onSaved = (row: GridRow, count: number) =>
+      close(target.row === null ? "Inserted" : "Saved", row, count);
     setDialog(html`<${RowForm} ...${{ ...target, onClose, onSaved }} />`);
   };
   const open = (row: GridRow) =>
@@ -139,8 +140,13 @@ function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
   return { dialog, notice, edit, open };
 }
 
-/** The key of a changed row, with a link to the row, which the page need not show. */
-function noticeOf(relation: ConsoleRelation, verb: string, row: GridRow): View {
+/** The number of rows; of one row the key, and a link to it, since the page need not show it. */
+function noticeOf(
+  relation: ConsoleRelation,
+  verb: string,
+  { row, count }: { readonly row: GridRow; readonly count: number },
+): View {
+  if (count > 1) return html`<p class="bar" role="status">${verb} ${count} rows</p>`;
   const { schema, name, primaryKey } = relation;
   const columns = hasKey(relation, row) ? primaryKey : [];
   const key = columns.map((column) => cellText(row[column])).join(", ");
