@@ -128,3 +128,8 @@ export class AdminDataError extends Error {
     this.status = status;
   }
 }
+
+/** Returns the options of wings as one table. */
+export function optionsOfWings(wings: readonly Wing[]): OptionTable {
+  return Object.assign({}, ...wings.map(({ options }) => options));
+}

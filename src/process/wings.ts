@@ -1,10 +1,10 @@
 /** The wings of the program. Other files of `src/process/` know them by the type `Wing` only. @module */
-import type { OptionTable } from "../state/config/options/option.ts";
 import {
   type AdminConsole,
   type AdminData,
   type AdminDataOptions,
   type HostOpener,
+  optionsOfWings,
   type Wing,
 } from "../api/wing.ts";
 import type { CommandContext } from "../api/command.ts";
@@ -46,7 +46,7 @@ export const wings: readonly Wing[] = [
 ];
 
 /** The options of all wings. */
-export const wingOptions: OptionTable = Object.assign({}, ...wings.map(({ options }) => options));
+export const wingOptions = optionsOfWings(wings);
 
 /** The errors of the API and of all wings, by their names. */
 export const allErrors: Readonly<Record<string, ErrorDefinition<never>>> = Object.assign(

@@ -82,13 +82,16 @@ function commonParts(appState: HandlerState, { loading, pathHosts }: ContextOpti
     dialect,
     now,
     pathHosts,
-    bodySpool: database.bodySpool ??
-      new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: temporaryFiles() }),
+    bodySpool: database.bodySpool ?? newSpool(),
     inFlight: new RequestsInFlight(),
     counters: countersOf(appState),
     earlyAnswers: earlyAnswers(appState, loading),
     bookmarkHeader: database.hasStandbys === true ? dialect.bookmarkHeader : null,
   };
+}
+
+function newSpool(): BodySpool {
+  return new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: temporaryFiles() });
 }
 
 function countersOf({ metricRegistry }: HandlerState): RequestCounters {

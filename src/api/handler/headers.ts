@@ -20,6 +20,10 @@ export function hasHeader(expected: string, headers: HeaderList): boolean {
   return false;
 }
 
+export function withoutHeader(removed: string, headers: HeaderList): HeaderList {
+  return headers.filter(([name]) => name.toLowerCase() !== removed.toLowerCase());
+}
+
 /**
  * Makes a `Response`. Runtimes take longer for headers that the constructor gets. `omitsLength` leaves
  * `Content-Length` to the server.

@@ -4,7 +4,7 @@ import { noValues } from "../../state/config/load.ts";
 import type { ConfigSource } from "../../state/config/source.ts";
 import { openDatabase } from "../../database/open.ts";
 import type { Connections } from "../../database/database.ts";
-import { svcDialect } from "../../base/dialect.ts";
+import { type Dialect, svcDialect } from "../../base/dialect.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
 import type { Wing } from "../wing.ts";
@@ -82,10 +82,7 @@ export function lazyHandler(
   };
   return Object.assign(
     async (request: Request, info?: RequestInfo) => {
-      if (closed) {
-        const dialect = state?.appState.dialect ?? svcDialect;
-        return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
-      }
+      if (closed) return closedResponse(request, state?.appState.dialect);
       return await (state?.appState.snapshot.cache ? state : await started()).handle(request, info);
     },
     {
@@ -115,6 +112,10 @@ function checkUnwatched(
   if (closed) throw new Error(`createAdmin: ${closedMessage}`);
   if (isStarting) throw new Error("createAdmin: the handler has started");
   if (watcher !== null) throw new Error("createAdmin: the handler has an admin server");
+}
+
+function closedResponse(request: Request, dialect: Dialect = svcDialect): Response {
+  return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
 }
 
 /**

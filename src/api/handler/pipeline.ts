@@ -11,7 +11,7 @@ import { respondToOptions } from "../response/response.ts";
 import { respondToRoot, servedMetadata } from "../response/root.ts";
 import { admit } from "./admission.ts";
 import { respondToBatch } from "./batch_request.ts";
-import { buildRootScript } from "../transaction/service_scripts.ts";
+import { buildRootScript, schemaMetadataOf } from "../transaction/service_scripts.ts";
 import { withReplicas } from "./bookmarks.ts";
 import { readableQuery, RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
@@ -125,7 +125,7 @@ async function describe(
   const transaction = buildRootScript(request, planned, ownerOf(exchange), config);
   const result = await runTransaction(exchange, withReplicas(exchange, transaction));
   exchange.stopwatch.lap("transaction");
-  const found = result.rows.at(-1)?.[0]?.[0] ?? null;
+  const found = schemaMetadataOf(result);
   const { schema, fallbacks } = planned;
   const metadata = found === null || fallbacks.length === 0
     ? found

@@ -12,7 +12,7 @@ import type { Header } from "../response/overrides.ts";
 import type { Reply } from "../response/reply.ts";
 import { version } from "../../base/version.ts";
 import { allowedOrigins, type Context, type Exchange, type ReplyStep } from "./exchange.ts";
-import { hasHeader, withHeaders } from "./headers.ts";
+import { hasHeader, withHeaders, withoutHeader } from "./headers.ts";
 
 /** The parts of a context that decide which steps there are. */
 type StepContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
@@ -157,10 +157,7 @@ function addCors(reply: Reply, exchange: Exchange): Reply {
 function replaceRequestId(name: string): ReplyStep {
   return (reply, { identifiers: { requestId } }) => ({
     ...reply,
-    headers: [...reply.headers.filter(([each]) => each.toLowerCase() !== name.toLowerCase()), [
-      name,
-      requestId!,
-    ]],
+    headers: [...withoutHeader(name, reply.headers), [name, requestId!]],
   });
 }
 

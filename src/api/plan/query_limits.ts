@@ -83,12 +83,15 @@ export function embedRange(
   maxRows: number | null,
 ): RowRange {
   return {
-    limit:
-      (maxRows === null || (limit !== null && limit < maxRows) ? limit : maxRows)?.toString() ??
-        null,
+    limit: lowerLimit(limit, maxRows)?.toString() ?? null,
     offset: offset?.toString() ?? null,
     isRequested: limit !== null || offset !== null,
   };
+}
+
+/** Returns the lower limit; null means no limit. */
+function lowerLimit(limit: bigint | null, maxRows: number | null): bigint | number | null {
+  return maxRows === null || (limit !== null && limit < maxRows) ? limit : maxRows;
 }
 
 /** Most groups of conditions, and most embeds: the time to plan them grows with their square. */

@@ -10,6 +10,7 @@ import type {
   ReadNode,
   RowRange,
 } from "../plan/read/read_node.ts";
+import type { ColumnPair } from "../../state/schema_cache/schema_cache.ts";
 import {
   emptySql,
   ident,
@@ -56,10 +57,7 @@ export function embedSource({ node, join: embedJoin }: Embed, parent: ParentRow)
       };
     case "junction": {
       const junction = ident(embedJoin.alias);
-      const on = join(
-        embedJoin.embedPairs.map(([a, b]) => sql`${junction}.${ident(a)} = ${alias}.${ident(b)}`),
-        sql` and `,
-      );
+      const on = equalColumns(embedJoin.embedPairs, junction, alias);
       return {
         from: sql`${relationItem(node)} join ${nameOf(embedJoin.junction)} as ${junction} on ${on}`,
         conditions: embedJoin.parentPairs.map(([own, foreign]) =>
@@ -75,6 +73,10 @@ export function embedSource({ node, join: embedJoin }: Embed, parent: ParentRow)
     default:
       return embedJoin satisfies never;
   }
+}
+
+function equalColumns(pairs: readonly ColumnPair[], left: Sql, right: Sql): Sql {
+  return join(pairs.map(([a, b]) => sql`${left}.${ident(a)} = ${right}.${ident(b)}`), sql` and `);
 }
 
 function relationItem({ relation, alias }: ReadNode): Sql {

@@ -1,4 +1,5 @@
 /** Renders the values that a patch gives to columns. @module */
+import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import type { PatchedColumn, PatchStep, PatchTest, PatchValue } from "../plan/write/patch_plan.ts";
 import type { MergedObject } from "../request/body/patch_document.ts";
 import {
@@ -14,7 +15,7 @@ import {
   type Sql,
   sql,
 } from "../../base/sql/fragment.ts";
-import { raise } from "../../base/sql/raise.ts";
+import { raise, raisedDetail } from "../../base/sql/raise.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
 import { fromJson } from "./written_rows.ts";
 
@@ -132,6 +133,11 @@ function failure(
 
 function readsColumn(value: PatchValue): boolean {
   return "base" in value ? readsColumn(value.base) : value.kind === "current";
+}
+
+/** Returns the number of the operation that an error of PostgreSQL is about; null for other errors. */
+export function failedOperation(error: DatabaseFailure): string | null {
+  return /^operation ([0-9]+)$/.exec(raisedDetail(error) ?? "")?.[1] ?? null;
 }
 
 /**

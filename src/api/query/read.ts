@@ -92,10 +92,9 @@ function renderFlat(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
   const list = versioned === undefined
     ? selectList(outputs, naming)
     : versionedList(versioned, renderVersion(versioned.version, ident(node.alias)));
-  const distinct = node.distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
-  const query = sql`select ${distinct}${list}${rows(order)}${groups}${orderClause(order)}${
-    renderRange(node.range)
-  }`;
+  const query = sql`select ${distinctWord(node, outputs)}${list}${rows(order)}${groups}${
+    orderClause(order)
+  }${renderRange(node.range)}`;
   return { query, outputs };
 }
 
@@ -124,6 +123,10 @@ function flatParts(
     rows: (order) => distinctRows(node, reader, order, all),
     groups: sql`${node.grouped ? groupClause(outputs) : emptySql}${havingClause(having)}`,
   };
+}
+
+function distinctWord({ distinct }: ReadNode, outputs: readonly Output[]): Sql {
+  return distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
 }
 
 /** The outer query repeats the order, which costs no sort unless a join changes it. */

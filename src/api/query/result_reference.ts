@@ -1,5 +1,6 @@
 /** Renders values of results that earlier statements of a transaction keep in settings. @module */
 import type { Statement } from "../../database/transaction.ts";
+import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import {
   compile,
   ident,
@@ -11,7 +12,7 @@ import {
   type Sql,
   sql,
 } from "../../base/sql/fragment.ts";
-import { raise } from "../../base/sql/raise.ts";
+import { raise, raisedDetail } from "../../base/sql/raise.ts";
 
 export type ResultPart =
   | { readonly kind: "only"; readonly column: string }
@@ -115,6 +116,12 @@ function withMembers(
     }, coalesce(${json}::pg_catalog.text, 'null')`
   );
   return sql`pg_catalog.concat(${open}, ${join(added)}, '}')::pg_catalog.json`;
+}
+
+/** Returns how many rows a result has, if an error comes from a check; null for other errors. */
+export function rowsOfFailedCheck(error: DatabaseFailure): number | null {
+  const [, rows] = /^([0-9]+) rows$/.exec(raisedDetail(error) ?? "") ?? [];
+  return rows === undefined ? null : Number(rows);
 }
 
 /** The values of a column of all rows go to as many objects of `body`. */

@@ -66,8 +66,7 @@ export function chooseAction(resource: Resource, { method, received }: MethodUse
     case "routine":
       return callAction(resource.routine, { method, received });
     case "root":
-      if (method !== "GET" && method !== "HEAD") throw errors.unsupportedMethod(method);
-      return { kind: "root", headersOnly: method === "HEAD" };
+      return rootAction(method);
     default:
       return resource satisfies never;
   }
@@ -95,4 +94,9 @@ function callAction(routine: string, { method, received }: MethodUse): Action {
   }
   if (method !== "QUERY" || received === undefined) throw errors.methodOnFunction(method);
   return { kind: "call", routine, method };
+}
+
+function rootAction(method: string): Action {
+  if (method !== "GET" && method !== "HEAD") throw errors.unsupportedMethod(method);
+  return { kind: "root", headersOnly: method === "HEAD" };
 }

@@ -4,6 +4,7 @@ import { errors } from "../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import { missingKey } from "../plan/write/keyed_update.ts";
 import { readOf } from "../plan/plan.ts";
+import { changeLimit } from "../plan/write/mutate_plan.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type DataPlan, isExplained } from "./data_plan.ts";
@@ -120,9 +121,7 @@ function maxAffectedCheck(
 }
 
 function limitCheck(plan: DataPlan): readonly ResultCheck[] {
-  const limit = plan.kind === "mutate" && plan.mutate.kind !== "insert"
-    ? plan.mutate.limited?.limit ?? null
-    : null;
+  const limit = plan.kind === "mutate" ? changeLimit(plan.mutate) : null;
   if (limit === null) return noChecks;
   const error = (rows: number) => errors.limitSurpassed(rows, limit);
   return [{ columns: affectedCount, min: 0, max: Number(limit), error }];

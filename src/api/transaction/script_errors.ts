@@ -4,6 +4,8 @@ import { errors } from "../../base/errors/catalogue.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import { raisedDetail } from "../../base/sql/raise.ts";
 import { lostRowsOf, unequalRows, unfoundRowOf } from "../query/level_keys.ts";
+import { failedOperation } from "../query/patch.ts";
+import { rowsOfFailedCheck } from "../query/result_reference.ts";
 import { invalidResponseGuc } from "./response_guc_check.ts";
 import { positionOf, type RequestOperation, type RequestScript } from "./script.ts";
 
@@ -22,8 +24,8 @@ export function statementError(
     }
     case "reference": {
       const { source } = operation.referenceChecks[ordinalOf(statement, statements)]!;
-      const rows = /^([0-9]+) rows$/.exec(raisedDetail(error.failure) ?? "")?.[1];
-      return rows === undefined ? error : errors.referenceWithoutValue(source, Number(rows));
+      const rows = rowsOfFailedCheck(error.failure);
+      return rows === null ? error : errors.referenceWithoutValue(source, rows);
     }
     case "response settings": {
       const setting = invalidResponseGuc(error.failure);
@@ -89,7 +91,7 @@ function unfoundError({ row, reason }: NonNullable<ReturnType<typeof unfoundRowO
 
 /** Returns the error of an operation that fails on a row. */
 function patchError(error: DatabaseError): Error {
-  const number = /^operation ([0-9]+)$/.exec(raisedDetail(error.failure) ?? "")?.[1] ?? null;
+  const number = failedOperation(error.failure);
   if (number === null) return error;
   return errors.patchDoesNotApply(`Operation ${number} finds no target, or its test fails`);
 }

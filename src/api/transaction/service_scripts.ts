@@ -1,6 +1,11 @@
 /** Builds the scripts of a request that has no operation: the description of the API, and the answer that is
  * kept for a key. @module */
-import type { ReadTransaction, Statement, WriteTransaction } from "../../database/transaction.ts";
+import type {
+  ReadTransaction,
+  Statement,
+  TransactionResult,
+  WriteTransaction,
+} from "../../database/transaction.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { schemaMetadataQuery } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
@@ -39,6 +44,11 @@ export function buildRootScript(
     kind: null,
     mayChangeSession: config.dbPreRequest !== null,
   };
+}
+
+/** Returns the text of {@linkcode buildRootScript}'s last statement. */
+export function schemaMetadataOf({ rows }: TransactionResult): string | null {
+  return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
 export type KeyedWork = Pick<RequestWork, "batch" | "operations"> & { readonly key: RequestKey };

@@ -80,8 +80,7 @@ export class SavepointDatabase implements Database {
   }
 
   transaction(transaction: Transaction, caller: Caller | null = null): Promise<TransactionResult> {
-    const control = transaction.statements.find(({ text }) => endsTransaction(text));
-    if (control !== undefined) throw new Error(`cannot run in a savepoint: ${control.text}`);
+    rejectControl(transaction);
     return new Promise((resolve, reject) => {
       const events = caller?.events ?? null;
       const pending = { transaction: held(transaction), events, resolve, reject };
@@ -140,6 +139,12 @@ function held(transaction: Transaction): Transaction {
   return transaction.access === "read only"
     ? { ...transaction, body: "hold", retry: "never" }
     : transaction;
+}
+
+/** Throws an `Error` for a statement that would end the transaction. */
+function rejectControl({ statements }: Transaction): void {
+  const control = statements.find(({ text }) => endsTransaction(text));
+  if (control !== undefined) throw new Error(`cannot run in a savepoint: ${control.text}`);
 }
 
 export function endsTransaction(statement: string): boolean {

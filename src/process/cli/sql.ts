@@ -1,6 +1,7 @@
 /** `svc sql`: runs SQL on the database of `db-uri`, from an argument, a file or a pipe. @module */
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
+import type { ConfigFlags } from "../../state/config/load.ts";
 import {
   failureLines,
   SqlSession,
@@ -36,10 +37,7 @@ interface Script {
 
 async function runSql({ config: args, flags }: CommandCall): Promise<number> {
   const script = readScript(flags);
-  const { config, file } = configReader({
-    ...args,
-    flags: new Map([["db-schemas", { name: "--db-schemas", value: "public" }], ...args.flags]),
-  }, {
+  const { config, file } = configReader({ ...args, flags: withSchemas(args.flags) }, {
     wingOptions,
   });
   const { transport, close } = await openConfiguredTransport(config, file);
@@ -69,6 +67,11 @@ async function runScript(
   printError(`${svcDialect.productToken}: ${failure}`);
   for (const line of others) printError(line);
   return false;
+}
+
+/** The option is required, although SQL needs no exposed schema. */
+function withSchemas(flags: ConfigFlags): ConfigFlags {
+  return new Map([["db-schemas", { name: "--db-schemas", value: "public" }], ...flags]);
 }
 
 /** Returns the SQL that the arguments or a pipe give. Throws an `Error` on a terminal. */

@@ -70,9 +70,7 @@ function hostOf(request: Request): string {
 }
 
 function isDirectLocal({ headers }: Request, client: Peer["client"]): boolean {
-  if (client === undefined || Array.from(headers.keys()).some((name) => proxyHeaders.test(name))) {
-    return false;
-  }
+  if (client === undefined || isForwarded(headers)) return false;
   return client === null || isLoopbackAddress(client);
 }
 
@@ -81,6 +79,10 @@ const proxyHeaders = new RegExp(
   "^(?:forwarded|via|x-forwarded-.*|x-original-.*|x-envoy-.*|x-real-ip|x-client-ip|" +
     "x-cluster-client-ip|true-client-ip|fastly-client-ip|cf-.*)$",
 );
+
+function isForwarded(headers: Headers): boolean {
+  return Array.from(headers.keys()).some((name) => proxyHeaders.test(name));
+}
 
 /**
  * Returns whether a page other than the console may have sent the request. No form and no simple

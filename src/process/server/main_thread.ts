@@ -53,8 +53,13 @@ export function runInWorker(program: URL): never {
     name: "program",
   });
   worker.postMessage({ program: program.href, exitCode } satisfies WorkerStart);
-  // An import would load the module in every process, which takes 15 ms.
-  if (performance.now() >= debuggerDelayMs) process.getBuiltinModule("node:inspector").close();
+  if (performance.now() >= debuggerDelayMs) closeDebugger();
   while (Atomics.load(exitCode, 0) === running) Atomics.wait(exitCode, 0, running);
   Deno.exit(Atomics.load(exitCode, 0));
+}
+
+/** Closes the debugger, which would accept connections even while the main thread waits. */
+function closeDebugger(): void {
+  // An import would load the module in every process, which takes 15 ms.
+  process.getBuiltinModule("node:inspector").close();
 }

@@ -3,6 +3,7 @@
 import {
   configStatements,
   readRoles,
+  readValues,
   type RoleSettings,
   roleStatement,
 } from "../config/in_database.ts";
@@ -62,7 +63,7 @@ export class MetadataReader {
   /** Reads the configuration in the database. Reports a failure and returns null. */
   async readConfig(config: Config): Promise<DatabaseValues | null> {
     try {
-      return new Map(Object.entries(JSON.parse(await this.#query(configStatements(config)))));
+      return readValues(await this.#query(configStatements(config)));
     } catch (thrown) {
       this.#report("configuration", thrown);
       return null;

@@ -129,9 +129,7 @@ export class RevocationList {
     this.#readAt = this.#dependencies.now();
     try {
       const list = await this.#dependencies.read(source);
-      if (list.length > maxRevocations) {
-        throw errors.internal(`The list of revoked tokens has more than ${maxRevocations} rows`);
-      }
+      if (list.length > maxRevocations) throw tooManyRevocations();
       this.#loaded = { source, index: indexRevocations(list) };
       this.#isFailing = false;
       this.#dependencies.observe({ kind: "revocations-loaded", count: list.length });
@@ -152,4 +150,8 @@ export function indexOf(
 ): RevocationIndex | null {
   if (loaded === null) return null;
   return loaded.source.schema === schema && loaded.source.name === name ? loaded.index : null;
+}
+
+function tooManyRevocations(): Error {
+  return errors.internal(`The list of revoked tokens has more than ${maxRevocations} rows`);
 }

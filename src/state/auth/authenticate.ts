@@ -3,7 +3,7 @@ import { errors } from "../../base/errors/catalogue.ts";
 import { parseJsonObject } from "../../base/lib/json_object.ts";
 import { type ApiKeys, isOpaque } from "./api_keys.ts";
 import { checkClaims, checkTenant, claimsWithRole, type TenantRule } from "./claims.ts";
-import { checkRules, issuedRole, type RoleRule } from "./issuer_rules.ts";
+import { checkAlgorithm, checkRules, issuedRole, type RoleRule } from "./issuer_rules.ts";
 import type { CachedToken, Identity, JwtCache } from "./jwt_cache.ts";
 import { checkLength, parseToken, type VerifiedToken } from "./jwt.ts";
 import type { KeySet } from "./keys.ts";
@@ -100,9 +100,7 @@ async function verifyAndIdentify(
 ): Promise<Identity> {
   const unverified = parseToken(text);
   const issuer = chooseIssuer(issuers, unverified);
-  if (issuer.rules?.algorithms.has(unverified.header.alg) === false) {
-    throw errors.issuerRuleViolated("algorithms");
-  }
+  checkAlgorithm(unverified.header, issuer.rules);
   const verified = { issuer, ...await verifyToken(unverified, issuer, context.waitUntil) };
   remember(text, verified, null, context);
   checkClaimsOf(verified, context);

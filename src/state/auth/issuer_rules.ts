@@ -3,7 +3,7 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import type { JwtIssuer } from "../config/jwt_issuers.ts";
 import { isJsonObject } from "../../base/lib/json_object.ts";
-import type { Claims, VerifiedToken } from "./jwt.ts";
+import type { Claims, TokenHeader, VerifiedToken } from "./jwt.ts";
 import { algorithms, AuthSettingError, isSymmetric } from "./keys.ts";
 import { parseRolePath, roleOf, type RolePath, roleText } from "./role_claim.ts";
 
@@ -74,6 +74,11 @@ async function parseClaimPath(path: string, issuer: string): Promise<RolePath> {
     if (!(error instanceof AuthSettingError)) throw error;
     throw new AuthSettingError(`${issuer}: role_claim: ${error.message}`, "jwt-issuers");
   }
+}
+
+/** Throws `errors.issuerRuleViolated` unless the issuer signs with the algorithm. */
+export function checkAlgorithm({ alg }: TokenHeader, rules: IssuerRules | null): void {
+  if (rules !== null && !rules.algorithms.has(alg)) throw errors.issuerRuleViolated("algorithms");
 }
 
 /** Throws `errors.issuerRuleViolated` for the first rule that a token violates. */

@@ -52,6 +52,21 @@ export function isHeaderName(value: string): boolean {
   return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(value);
 }
 
+/** Returns whether a text is the name of a PostgreSQL setting: words joined by dots. */
+export function isSettingName(value: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)*$/.test(value);
+}
+
+/** Returns whether a text is a listen address: a host name, an address, `*`, `*4`, `!4`, `*6`, `!6`. */
+export function isHost(value: string): boolean {
+  return /^(?:\*|[*!][46]|[A-Za-z0-9._:%-]+)$/.test(value);
+}
+
+/** Returns whether a text is a host name without a port: `admin.example.com`. */
+export function isHostName(value: string): boolean {
+  return /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?$/.test(value);
+}
+
 /** Size of `sun_path` on Linux (108 bytes) without the final NUL. */
 const maxSocketPathBytes = 107;
 

@@ -47,6 +47,10 @@ export function parseFile(
   return entries;
 }
 
+export function lastLine({ text }: ConfigFile): number {
+  return text.trimEnd().split("\n").length;
+}
+
 /** A comment, a text of several lines, or a text of one. */
 const textOrComment =
   /#.*|"""(?:[^\\]|\\[^])*?(?:"""|$)|'''[^]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/g;

@@ -44,9 +44,14 @@ function problemOf(headers: readonly (readonly [name: string, value: unknown])[]
     if (names.has(key)) return `${name} occurs twice`;
     names.add(key);
     if (typeof value !== "string") return `the value of ${name} is not a text`;
-    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+    if (!isHeaderValue(value)) {
       return `the value of ${name} has a character that no header may have`;
     }
   }
   return null;
+}
+
+/** Printable bytes and tabs (RFC 9110, section 5.5): no CR, LF or NUL, and nothing beyond Latin-1. */
+function isHeaderValue(value: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }

@@ -8,6 +8,7 @@ import {
   type Statement,
 } from "../../database/transaction.ts";
 import { compile, ident, param, sql } from "../../base/sql/fragment.ts";
+import type { DatabaseValues } from "./load.ts";
 import { databaseName } from "./names.ts";
 import { type Config, rowsOf } from "./options.ts";
 
@@ -60,6 +61,11 @@ function preConfig(name: Config["dbPreConfig"]): readonly Statement[] {
   if (name === null) return [];
   const called = name.schema === null ? ident(name.name) : ident(name.schema, name.name);
   return [...loginSearchPath, { ...compile(sql`select ${called}()`), use: "none" }];
+}
+
+/** Parses the result of the last of {@linkcode configStatements}. */
+export function readValues(answer: string): DatabaseValues {
+  return new Map(Object.entries(JSON.parse(answer)));
 }
 
 /** The settings and isolation level that a role's requests begin with. */

@@ -8,7 +8,7 @@ import {
   type ConfigOrigin,
   MissingOptionError,
 } from "./config_error.ts";
-import { type ConfigFile, type FileEntries, parseFile } from "./file.ts";
+import { type ConfigFile, type FileEntries, lastLine, parseFile } from "./file.ts";
 import { parseGroups } from "./group_file.ts";
 import {
   appSettingOf,
@@ -342,7 +342,7 @@ function missing(loader: Loader, [key, option]: Row): ConfigError {
 function nowhere({ file, dialect }: Loader, key: string): ConfigOrigin {
   return file === null
     ? { kind: "environment", name: variableOf(key, dialect) }
-    : { kind: "file", path: file.path, line: file.text.trimEnd().split("\n").length };
+    : { kind: "file", path: file.path, line: lastLine(file) };
 }
 
 const settingText = text({ type: "text", expected: "text in quotes" });

@@ -4,7 +4,7 @@ import { networkOf } from "../../base/http/client_address.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { type ArrivalTable, decide, type Decision, type Rate } from "./gcra.ts";
-import { isUnder, type LimitedResource } from "./resource.ts";
+import { countsMethod, isUnder, type LimitedResource } from "./resource.ts";
 import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";
 
 /** A policy that is ready for use. */
@@ -108,9 +108,7 @@ export class Admission {
   /** Returns the `RateLimit` fields of the tightest policy that matched; empty if no policy did. */
   headers(): HeaderList {
     const charge = this.#refusal ?? this.#tightest();
-    if (charge === null) return noHeaders;
-    const { policy: { name, header }, decision: { remaining, wait } } = charge;
-    return [header, ["RateLimit", `"${name}";r=${remaining};t=${secondsOf(wait)}`]];
+    return charge === null ? noHeaders : rateLimitHeaders(charge);
   }
 
   #charge(
@@ -140,10 +138,7 @@ export class Admission {
 
   #isMatched({ method, under }: PreparedPolicy): boolean {
     const { resource } = this.#request;
-    if (
-      method !== null && method !== resource.method &&
-      !(method === "GET" && resource.method === "QUERY")
-    ) return false;
+    if (method !== null && !countsMethod(method, resource.method)) return false;
     const { path, relationPath } = resource;
     return under === null || isUnder(path, under) ||
       relationPath !== null && isUnder(relationPath, under);
@@ -164,9 +159,7 @@ export class Admission {
         return key === undefined ? this.#clientKey : `key\0${key.name}`;
       case "token":
         if (key !== undefined) return `key\0${key.name}`;
-        return token === null
-          ? this.#clientKey
-          : `token\0${token.slice(0, token.lastIndexOf("."))}`;
+        return token === null ? this.#clientKey : `token\0${withoutSignature(token)}`;
       case "claim": {
         const value = token === null ? null : policy.claim!(claims);
         return value === null ? this.#clientKey : `claim\0${value}`;
@@ -222,6 +215,17 @@ function refund(table: ArrivalTable, key: string, { interval }: Rate): void {
   if (arrival > interval) table.set(key, arrival - interval);
 }
 
+/** Fields of draft-ietf-httpapi-ratelimit-headers-10. */
+function rateLimitHeaders({ policy: { name, header }, decision }: Charge): HeaderList {
+  const { remaining, wait } = decision;
+  return [header, ["RateLimit", `"${name}";r=${remaining};t=${secondsOf(wait)}`]];
+}
+
 function secondsOf(microseconds: number): number {
   return Math.ceil(microseconds / 1e6);
+}
+
+/** Returns what a token signs: some algorithms have several signatures of one text. */
+function withoutSignature(token: string): string {
+  return token.slice(0, token.lastIndexOf("."));
 }

@@ -12,6 +12,12 @@ export interface LimitedResource {
   readonly relationPath: string | null;
 }
 
+/** Returns whether a policy of a method applies to requests with another one. QUERY is a way to
+ * GET. */
+export function countsMethod(ofPolicy: string, method: string): boolean {
+  return ofPolicy === method || (ofPolicy === "GET" && method === "QUERY");
+}
+
 /** Decodes a path, segment by segment. */
 export function decodedPath(path: string): string {
   if (!path.includes("%")) return path;

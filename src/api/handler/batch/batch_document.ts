@@ -159,7 +159,7 @@ function readOperation(
     throw malformed([...path, "method"], `expected ${listed(methods)}`);
   }
   const url = stringOf(members.url);
-  if (typeof url !== "string" || !/^\/[^?#/][^#]*$/.test(url) || !url.isWellFormed()) {
+  if (typeof url !== "string" || !isOperationUrl(url)) {
     throw malformed([...path, "url"], "expected '/' and a relation, or '/rpc/' and a function");
   }
   if (url.length > maxUrlLength) {
@@ -173,6 +173,10 @@ function readOperation(
 
 /** As servers accept in the request line; the time to plan a query grows with its length. */
 const maxUrlLength = 64 * 1024;
+
+function isOperationUrl(url: string): boolean {
+  return /^\/[^?#/][^#]*$/.test(url) && url.isWellFormed();
+}
 
 /** Headers that an operation may have. A proxy vouches for others of the batch, as `X-Forwarded-For`. */
 const headersOfOperation =

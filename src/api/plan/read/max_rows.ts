@@ -1,6 +1,6 @@
 /** Plans where `db-max-rows` and the tag `@maxRows` cut an answer. @module */
-import { aggregateIn } from "../values/planned_values.ts";
 import type { RowBounds } from "../../request/url/query_types.ts";
+import { isAggregateColumn } from "../values/planned_values.ts";
 import type { Condition, ReadNode, ReadRoot } from "./read_node.ts";
 
 /** Returns the lower of two limits; null for no limit. */
@@ -16,15 +16,18 @@ export function cutOf(
 ): number | null {
   const isWithin = last !== null && last - first + 1n <= BigInt(maxRows ?? 0);
   if (maxRows === null || isWithin) return null;
-  const isOne = isOneGroup(plan.root) || isByKey(plan) &&
-      plan.relation?.isInherited !== true && !plan.root.embeds.some(({ mayRepeat }) => mayRepeat);
+  const isOne = isOneGroup(plan.root) || isByKey(plan) && !hasRepeats(plan);
   return isOne && maxRows > 0 ? null : maxRows;
 }
 
+/** Whether the rows of a key are several: the rows of child tables, or one for each row of an
+ * embed. */
+function hasRepeats({ root, relation }: ReadRoot): boolean {
+  return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
+}
+
 export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
-  return grouped &&
-    items.every((item) => item.kind === "value" && aggregateIn(item.value) !== null) &&
-    embeds.every(({ hasOutput }) => !hasOutput);
+  return grouped && items.every(isAggregateColumn) && embeds.every(({ hasOutput }) => !hasOutput);
 }
 
 /** Whether the conditions name one value for each column of a table's primary key. */

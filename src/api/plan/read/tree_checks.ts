@@ -26,13 +26,15 @@ export function checkTree(
   if (config.dialect.embedFilters === "rejected") {
     for (const node of nodes) checkEmbedFilters(node, cache);
   }
-  if (!config.dbAggregatesEnabled) {
-    if (nodes.some(hasAggregate)) throw errors.aggregatesDisabled();
-    if (nodes.some(({ distinct }) => distinct !== null)) throw errors.distinctDisabled();
-  }
+  if (!config.dbAggregatesEnabled) checkDisabled(nodes);
   if (nodes.some((node) => spreadsMany(node) && hasSpreadAggregate(node))) {
     throw errors.aggregateInToManySpread();
   }
+}
+
+function checkDisabled(nodes: readonly ResolvedNode[]): void {
+  if (nodes.some(hasAggregate)) throw errors.aggregatesDisabled();
+  if (nodes.some(({ distinct }) => distinct !== null)) throw errors.distinctDisabled();
 }
 
 /** Returns the embed that a name addresses; undefined when no embed has that name. */

@@ -1,5 +1,11 @@
 /** Questions to planned values and conditions. @module */
-import type { Condition, PlannedArgument, PlannedField, PlannedValue } from "../read/read_node.ts";
+import type {
+  Condition,
+  PlannedArgument,
+  PlannedField,
+  PlannedValue,
+  ReadItem,
+} from "../read/read_node.ts";
 
 /** A call of an aggregate. */
 export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
@@ -20,6 +26,10 @@ export function aggregateIn(value: PlannedValue): AggregateValue | null {
     default:
       return value satisfies never;
   }
+}
+
+export function isAggregateColumn(item: ReadItem): boolean {
+  return item.kind === "value" && aggregateIn(item.value) !== null;
 }
 
 /** Returns true for the distance of a value, also of a value in an embed's row. */

@@ -1,7 +1,7 @@
 /** Plans values: columns with casts and calls of functions. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { Value, ValueArgument, ValueCall } from "../../request/url/value_types.ts";
-import { type FullTextOperator, operators, operatorWords } from "../../request/url/operators.ts";
+import { type FullTextOperator, isFullText, operatorWords } from "../../request/url/operators.ts";
 import { type FieldScope, planField, type ValueRules } from "./fields.ts";
 import type {
   Condition,
@@ -174,9 +174,7 @@ function planArgument(
   }
 }
 
-const textQueryWords: ReadonlySet<string> = new Set(
-  operatorWords.filter((word) => operators.get(word)?.kind === "fullText"),
-);
+const textQueryWords: ReadonlySet<string> = new Set(operatorWords.filter(isFullText));
 
 /** Words of arguments by their kind. */
 const argumentWords = { unit: timeUnits, part: timeParts, kind: textQueryWords } as const;

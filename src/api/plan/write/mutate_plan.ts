@@ -356,3 +356,8 @@ function rowKey(order: readonly OrderTerm[], relation: Relation): readonly strin
   if (key !== null) return relation.isInherited ? ["tableoid", ...key] : key;
   return relation.systemColumns === undefined ? [...ordered] : ["tableoid", "ctid"];
 }
+
+/** Returns the maximum number of rows that a limited write may change; null for no limit. */
+export function changeLimit(plan: MutatePlan): bigint | null {
+  return plan.kind === "insert" ? null : plan.limited?.limit ?? null;
+}

@@ -117,10 +117,7 @@ function patched(before: PatchValue, operation: PatchOperation): PatchValue {
     case "incr":
       return sum(before, operation);
     case "append":
-      if (textTypes.has(column.baseType)) {
-        if (operation.kind !== "string") throw wrongType(operation, "'value' is no string");
-        return added("text", before, operation, "text");
-      }
+      if (textTypes.has(column.baseType)) return appendedText(before, operation);
       if (!isArray(column)) throw wrongType(operation, `'${column.name}' is no array`);
       return inside(before, operation);
     case "pull":
@@ -186,6 +183,11 @@ function sum(base: PatchValue, operation: ValueOperation): PatchValue {
   const expected = addend === "interval" ? "string" : "number";
   if (operation.kind !== expected) throw wrongType(operation, `'value' is no ${expected}`);
   return added("sum", base, operation, addend);
+}
+
+function appendedText(base: PatchValue, operation: ValueOperation): PatchValue {
+  if (operation.kind !== "string") throw wrongType(operation, "'value' is no string");
+  return added("text", base, operation, "text");
 }
 
 function added(

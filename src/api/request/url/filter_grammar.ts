@@ -27,6 +27,11 @@ export function operatorExpression(
   return { negated, operation: operation(scanner, value, negated ? operatorLabel : notOrOperator) };
 }
 
+/** Whether a text that does not parse is meant as a comparison. */
+export function isCommitted(text: string): boolean {
+  return /^(?:not|in|is)\./.test(text);
+}
+
 /** `value = *any`: the rest, as it is. */
 export function restOfText(scanner: Scanner): string {
   const rest = scanner.text.slice(scanner.position);

@@ -84,3 +84,7 @@ export function operatorSql(word: OperatorWord): string {
 export function isPattern(word: SimpleOperator): boolean {
   return table[word].kind === "pattern";
 }
+
+export function isFullText(word: string): boolean {
+  return operators.get(word)?.kind === "fullText";
+}

@@ -3,7 +3,12 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import { ServiceError } from "../../../base/errors/service_error.ts";
 import { isClauseName, readClause, readTexts, textName } from "./clause_params.ts";
 import { levelSegments, readColumns, readLevelConflicts, readNames } from "./columns_param.ts";
-import { type OperatorExpression, operatorExpression, restOfText } from "./filter_grammar.ts";
+import {
+  isCommitted,
+  type OperatorExpression,
+  operatorExpression,
+  restOfText,
+} from "./filter_grammar.ts";
 import { readCount, readLimits } from "./row_bounds.ts";
 import { group } from "./logic_grammar.ts";
 import { levelKey, levelOf, type TreePath, treePath, wholeNames } from "./name_grammar.ts";
@@ -18,6 +23,7 @@ import type {
   OrderTerm,
   QueryParams,
   RowLock,
+  SelectItem,
   UnusedParam,
 } from "./query_types.ts";
 import { parseError, readFrom, readText } from "./read_text.ts";
@@ -78,9 +84,7 @@ export function parseQuery(
   const orders = readOrders(sorted.order ?? nothing);
   const logic = sorted.logic?.map((param) => readLogic(param, mode)) ?? nothing;
   const written = readColumns(sorted.columns, mode === "insert");
-  const items = sorted.select
-    ? readText({ what: "select parameter", raw: sorted.select }, select)
-    : nothing;
+  const items = readSelect(sorted.select);
   const isAbsent = sorted.select === undefined || sorted.select === null;
   const filtered = readFilters(sorted.filters ?? nothing, mode);
   const conflict = readConflictNames(sorted);
@@ -88,8 +92,7 @@ export function parseQuery(
   const bounds = readLimits(sorted.limits ?? nothing);
   return {
     select: items,
-    defaultSelect: isAbsent ||
-      items.length === 1 && items[0]!.kind === "all" && items[0]!.only === undefined,
+    defaultSelect: isAbsent || items.length === 1 && isWholeRow(items[0]!),
     ...filtered,
     logic,
     order: orders,
@@ -247,6 +250,14 @@ function readCondition(raw: string | undefined): LogicGroup | null {
   return { kind: "group", negated: false, operator: "and", children };
 }
 
+function readSelect(raw: string | null | undefined): readonly SelectItem[] {
+  return raw ? readText({ what: "select parameter", raw }, select) : nothing;
+}
+
+function isWholeRow(item: SelectItem): boolean {
+  return item.kind === "all" && item.only === undefined;
+}
+
 function readOrders(params: readonly ValuedParam[]): readonly AtLevel<readonly OrderTerm[]>[] {
   const levels = new Map<string, AtLevel<readonly OrderTerm[]>>();
   for (const { name, value } of params) {
@@ -304,7 +315,7 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
       continue;
     }
     if (mayBeArgument) continue;
-    const isArgument = isCall && !/^(?:not|in|is)\./.test(value);
+    const isArgument = isCall && !isCommitted(value);
     const clause = isArgument
       ? ignoringErrors(() => readClause(param, path))
       : readClause(param, path);

@@ -35,9 +35,7 @@ export function openApi3(
     info: infoOf(model.comment, config),
     ...documentationOf(config),
     servers: [{ url: serverUrl(config) }],
-    ...(config.openapiSecurityActive
-      ? { security: config.dbAnonRole === null ? [{ JWT: [] }] : [{}, { JWT: [] }] }
-      : {}),
+    ...(config.openapiSecurityActive ? { security: securityOf(config) } : {}),
     paths: new ObjectMembers(() =>
       permitted === null ? pathsOf(model, config) : permittedPaths(permitted)
     ),
@@ -170,3 +168,8 @@ function batchPath(vendor: string) {
 const securitySchemes = {
   JWT: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: descriptions.token },
 } as const;
+
+/** Returns the security requirement. A token is optional if anonymous requests have a role. */
+function securityOf({ dbAnonRole }: DocumentConfig) {
+  return dbAnonRole === null ? [{ JWT: [] }] : [{}, { JWT: [] }];
+}

@@ -1,4 +1,5 @@
 /** Options of the admin server. @module */
+import { isHostName } from "../checks.ts";
 import { boolean, fileMode, list } from "../codecs.ts";
 import { adminSecret } from "../secret.ts";
 import { flag, option } from "./option.ts";
@@ -6,10 +7,7 @@ import { host, port, socketPath } from "./shared_codecs.ts";
 
 export const adminOptions = {
   "admin-allowed-hosts": option({
-    codec: list({
-      expected: "host names in quotes, separated by commas",
-      check: (name) => /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?$/.test(name),
-    }),
+    codec: list({ expected: "host names in quotes, separated by commas", check: isHostName }),
     default: null,
     doc: "Host names, besides `localhost` and IP addresses, that requests for the protected " +
       "paths of the admin server may have.",

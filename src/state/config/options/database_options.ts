@@ -1,4 +1,5 @@
 /** Options of the database: connections, schemas and transactions. @module */
+import { isSettingName } from "../checks.ts";
 import { boolean, functionName, integer, list, oneOf, orWord, text } from "../codecs.ts";
 import { exposedSchemas } from "../exposed_schemas.ts";
 import { connectionString, serverConnectionString } from "../secret.ts";
@@ -85,7 +86,7 @@ export const databaseOptions = {
   "db-hoisted-tx-settings": option({
     codec: list({
       expected: "names of settings in quotes, separated by commas",
-      check: (name) => /^[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)*$/.test(name),
+      check: isSettingName,
     }),
     default: ofDialect,
     doc: "Settings of a function that apply to the whole transaction that calls it.",

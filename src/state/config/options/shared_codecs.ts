@@ -1,5 +1,5 @@
 /** Codecs that several options use. @module */
-import { isHeaderName, isMcpPath, isOrigin, isSocketPath } from "../checks.ts";
+import { isHeaderName, isHost, isMcpPath, isOrigin, isSocketPath } from "../checks.ts";
 import { integer, list, type ListFacts, text } from "../codecs.ts";
 
 /** A name in the database; `what` is the kind of object. */
@@ -8,7 +8,7 @@ export const name = (what: string) => text({ type: "text", expected: `${what} in
 export const host = text({
   type: "text",
   expected: 'a host name, an address or one of "*", "*4", "!4", "*6", "!6", in quotes',
-  check: (host) => /^(?:\*|[*!][46]|[A-Za-z0-9._:%-]+)$/.test(host),
+  check: isHost,
 });
 
 export const socketPath = text({
