@@ -91,6 +91,7 @@ const permitted = linesOf`
   POST /rpc/search?select=id with {"words":"saw"}
   POST /rpc/search?select=id with {"page":2,"words":"saw"}
   POST /rpc/echo with {"any":[1]}
+  POST /rpc/echo with [1]
   GET /rpc/total?order_id=1
   GET /rpc/search?words=saw&distinct=name&select=name
   PATCH /orders?id=eq.3 as writer with {"note":"x","status":3}
@@ -210,6 +211,9 @@ const refused = linesOf`
   POST /rpc/search with {"words":"saw"}
   POST /rpc/search?select=id&columns=words with {"words":"saw"}
   POST /rpc/total with {"order_id":1}
+  // Another overload takes the members of the body.
+  POST /rpc/echo with {"secret":1}
+  POST /rpc/echo with {}
   GET /rpc/echo
   GET /rpc/search?words=saw&distinct=price&select=name
   GET /rpc/search?words=saw&distinct=*&select=name
@@ -350,6 +354,14 @@ suite.test("query requests are GET requests", async (api) => {
   deepStrictEqual((await errorOf(await api("QUERY /products?select=price", known)))[1], "SVC190");
   const json = { headers: { "Content-Type": "application/json" }, body: '{"order_id":1}' };
   deepStrictEqual((await errorOf(await api("QUERY /rpc/total", json)))[1], "SVC190");
+});
+
+suite.test("a long query request of another path is refused without names", async (api) => {
+  const parts = { headers: formType, body: `id=eq.${"1".repeat(300_000)}` };
+  for (const path of ["/nix", "/product", "/rpc/ech"]) {
+    const answer = await errorOf(await api(`QUERY ${path}`, parts));
+    deepStrictEqual(answer, [403, "SVC190", null, null]);
+  }
 });
 
 suite.test("spellings of members are compared as PostgreSQL reads them", async (api) => {

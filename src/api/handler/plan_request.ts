@@ -97,7 +97,7 @@ function receiveBody(
 
 /** Plans a query request: receives its parameters, and plans the equivalent GET. */
 async function planQuery(input: PlanningInput, target: QueryTarget): Promise<RequestPlan> {
-  const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
+  const { pieces, cache, exchange: { context: { guard, snapshot: { config } } } } = input;
   const check = (request: RawRequest) =>
     checkTarget(parseHead({ ...request, query: "" }, config).request, cache);
   if (pieces.method === "OPTIONS" && target.form === "path") {
@@ -109,7 +109,9 @@ async function planQuery(input: PlanningInput, target: QueryTarget): Promise<Req
   const request = requestInQuery(pieces, target);
   // JSON arguments are received as for a POST.
   if (request.method === "QUERY") return planByShape({ ...input, pieces: request });
-  const rules = { checks: { head: () => check(request) }, isDivisible: () => false };
+  // Its errors would show names to a client whose request is refused later.
+  const checks = guard === null ? { head: () => check(request) } : noChecks;
+  const rules = { checks, isDivisible: () => false };
   const payload = await receiveBody(input, parameterReader, rules);
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
   return planByShape({ ...input, pieces: withParameters(request, parameters) });

@@ -5,6 +5,7 @@ import { percentDecode } from "../../base/http/percent.ts";
 import type { BrokenOperation, DescribedOperation } from "../../api/described_operation.ts";
 import type { Exchange, GuardedRequest, RequestGuard } from "../../api/handler/exchange.ts";
 import type { QueryShape } from "../../api/handler/plan_cache/query_shape.ts";
+import { plan } from "../../api/plan/plan.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
 import { isClauseName } from "../../api/request/url/clause_params.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
@@ -67,7 +68,10 @@ export class OperationGuard implements RequestGuard {
     const rules = this.#rulesOf(form).filter((rule) =>
       rule.line.roles.includes(role) && allows(rule, form)
     );
-    const rule = rules.find(({ line }) => payload === null || allowsBody(line.body, payload));
+    const rule = rules.find(({ line: { body } }) =>
+      payload === null ||
+      allowsBody(body, payload) && !(body?.kind === "value" && this.#hasArguments(request))
+    );
     if (rule === undefined) return this.#refuse(exchange, request, role);
     if (!isPart) exchange.operation = rule.line.name;
     return payload === null && rules.some(({ needsText }) => needsText) ? "text" : "keys";
@@ -105,6 +109,14 @@ export class OperationGuard implements RequestGuard {
       this.#forms.set(shape.key, form);
     }
     return form;
+  }
+
+  /** Whether the members of a JSON body are arguments: of an overload without an unnamed parameter. */
+  #hasArguments({ pieces, payload }: GuardedRequest): boolean {
+    if (payload?.kind !== "json") return false;
+    const { cache, config } = this.#snapshot;
+    const planned = plan({ ...parseHead(pieces, config).request, payload }, cache!, config);
+    return planned.kind === "call" && planned.call.arguments.kind !== "whole";
   }
 
   #refuse(exchange: Exchange, { pieces, payload, isPart }: GuardedRequest, role: string): never {
