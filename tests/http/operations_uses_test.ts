@@ -96,9 +96,13 @@ suite.test("agents have a tool for each operation of their role", async (api) =>
   });
   strictEqual(note.annotations?.readOnlyHint, false);
   const list = await mcp.call("list", { price: 5, limit: 1 });
-  deepStrictEqual(list.structuredContent, { result: [{ id: 1, name: "saw", n: null }] });
+  deepStrictEqual(list.structuredContent, {
+    rows: [{ id: 1, name: "saw", n: null }],
+    range: "0-0/*",
+    more: false,
+  });
   const changed = await mcp.call("note", { id: 1, body: { note: "x", status: "open" } });
-  strictEqual(changed.structuredContent.result[0].note, "x");
+  strictEqual(changed.structuredContent.rows[0].note, "x");
   const over = await mcp.call("list", { price: 5, limit: 3 }).catch((error: Error) =>
     error.message
   );
@@ -111,7 +115,7 @@ suite.test("agents have a tool for each operation of their role", async (api) =>
   ] as const;
   for (const [name, values, result] of calls) {
     const { structuredContent } = await callMcp(api.handler, [name, values]);
-    deepStrictEqual(structuredContent, { result }, name);
+    deepStrictEqual(structuredContent.rows, result, name);
   }
   const unknown = await mcp.call("some", { id: [1], name: "x" }).catch((error: Error) =>
     error.message

@@ -3,15 +3,9 @@ import { type DescribedOperation, fillTemplate } from "../../api/described_opera
 import { relationOf } from "../../api/transaction/data_plan.ts";
 import type { McpConfig } from "./mcp_options.ts";
 import { mayWrite } from "./privileges.ts";
+import { rowsResult } from "./query_tools.ts";
 import type { Session } from "./session.ts";
-import {
-  dataResult,
-  errorOf,
-  errorResult,
-  readResult,
-  tooLongText,
-  type ToolResult,
-} from "./tool_result.ts";
+import type { ToolResult } from "./tool_result.ts";
 import type { ToolDefinition } from "./tool_schemas.ts";
 
 /** A tool, and the request that it sends. */
@@ -78,13 +72,6 @@ export async function callOperation(
     ...body === undefined ? {} : { body: JSON.stringify(body) },
   };
   const reply = await session.call(call, others);
-  if (reply.status >= 400) return await errorOf(reply);
-  const read = await readResult(reply);
-  if (!annotations.readOnlyHint) {
-    const rows = read.kind === "rows" ? read.rows.length : null;
-    session.reportWrite(call, { status: reply.status, rows });
-  }
-  if (read.kind === "too long") return errorResult(tooLongText(read.bytes));
-  const data = read.kind === "rows" ? read.rows : read.value;
-  return dataResult(`${reply.status}.`, data, { result: data });
+  if (!annotations.readOnlyHint) session.reportWrite(call, { status: reply.status, rows: null });
+  return await rowsResult(call, reply, null, session);
 }

@@ -136,7 +136,8 @@ function preferCount({ count }: RowArguments): Pick<McpCall, "prefer"> {
   return count === undefined ? {} : { prefer: `count=${count}` };
 }
 
-async function rowsResult(
+/** Makes the result of a call: an error, a value, or the rows of a page; all rows without one. */
+export async function rowsResult(
   call: Call,
   reply: McpReply,
   page: Page | null,

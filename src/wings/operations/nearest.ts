@@ -1,4 +1,5 @@
 /** Names the operation that is nearest to a refused request. @module */
+import { commonStart } from "../../api/request/url/scanner.ts";
 import { type OperationLine, operationText } from "./operation_file.ts";
 
 /** Returns a sentence about the operation whose text begins like the request, and about the first difference. */
@@ -6,7 +7,7 @@ export function nearestText(request: OperationLine, lines: readonly OperationLin
   const sent = requestText(request);
   const [nearest] = lines.map((line) => {
     const text = requestText(line);
-    return { line, text, at: firstDifference(sent, text) };
+    return { line, text, at: commonStart(sent, text) };
   }).sort((one, other) => other.at - one.at);
   if (nearest === undefined) return "No operation has this path";
   const { line: { name }, text, at } = nearest;
@@ -19,10 +20,4 @@ export function nearestText(request: OperationLine, lines: readonly OperationLin
 /** Returns the line of an operation without name and roles. */
 function requestText(line: OperationLine): string {
   return operationText({ ...line, name: "", roles: [] }).trim().replaceAll(/\s+/g, " ");
-}
-
-function firstDifference(one: string, other: string): number {
-  let at = 0;
-  while (at < one.length && one[at] === other[at]) at++;
-  return at;
 }
