@@ -69,6 +69,15 @@ const rows: readonly FindingRow[] = [
     # a policy for all commands of a role with one privilege
       sql: create policy p on api.doc to {anon} using (id = 1)
       absent: policy-without-grant
+    # a policy calls a function that roles may not call
+      sql: create function api.may(id int) returns bool stable language sql as 'select true'; revoke
+        + execute on function api.may from public; create policy p on api.doc using
+        + (api.may(owner_id))
+      finding: error policy-function api.may(integer): {anon} and {user} may not call
+        + api.may(integer), so requests on api.doc fail: a policy calls it
+      mend: grant execute on function api.may(integer) to {anon};
+      mend: grant execute on function api.may(integer) to {user};
+      changes: true
     # a policy lets a role write every row
       sql: create policy p on api.doc to {user} using (true)
       finding: warn write-policy-true p on api.doc: the policy p on api.doc is true for delete and

@@ -630,7 +630,10 @@ Deno.test({
         "alter table public.film enable row level security;",
       ]
     ) ok(output.split("\r\n").includes(line), `${line}\n${output}`);
-    match(output, new RegExp(`^  .+ token --role=${shop.userRole} svc\\.conf\\r$`, "m"));
+    match(
+      output,
+      new RegExp(`^  .+ token --role=${shop.userRole} --claim=sub=… svc\\.conf\\r$`, "m"),
+    );
     match(output, /^ {2}curl 'http:\/\/127\.0\.0\.1:3\d+\/film\?limit=3'\r$/m);
     match(output, new RegExp(`^Apply to database ${shop.name} at 127.0.0.1:\\d+ as \\w+\\? `, "m"));
     const reads = (role: string, privilege: string) =>

@@ -45,6 +45,7 @@ session-state info {subject} leaves {objects} to its session, which later transa
 truncate warn {subject} may truncate {objects}, which policies do not restrict
 rls-without-policy info {subject} has row-level security and no policy: only its owner sees rows
 policy-without-rls error {subject} has no row-level security, so its policies have no effect: {objects}
+policy-function error {roles} may not call {subject}, so requests on {objects} fail: a policy calls it
 policy-user-metadata error the policy {subject} reads user_metadata, which users change: use app_metadata
 restrictive-only warn no row of {subject} passes for {objects} of {roles}: all policies are restrictive
 select-policy-missing warn {objects} of {roles} finds no row of {subject}: no policy for SELECT applies

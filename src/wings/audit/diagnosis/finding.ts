@@ -1,6 +1,6 @@
 /** A finding of the diagnosis, and its forms as text. @module */
 import { callText, type CallWords } from "../../../base/observe/call_words.ts";
-import { counted, oneLine, printable } from "../../../base/lib/printable.ts";
+import { counted, oneLine, printable, printableJson } from "../../../base/lib/printable.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 
 /** Levels from the most to the least severe. */
@@ -64,11 +64,17 @@ function indented(lines: readonly string[]): readonly string[] {
   return lines.map((line) => `    ${line}`);
 }
 
+/** Returns findings as JSON: an array of objects with name, level, subject, message, sql. */
+export function findingsJson(findings: readonly Finding[]): string {
+  return printableJson(findings);
+}
+
 /** The damage that the SQL of a finding may do, by its name. */
 const cautions: ReadonlyMap<string, string | null> = new Map([
   ["policy-without-rls", "rows that no policy allows are hidden from requests afterwards"],
   ["select-policy-missing", "the rows become readable"],
   ["policy-without-grant", "it may grant more than is wanted"],
+  ["nothing-readable", "the role reads every row that no policy hides: choose the relations"],
   ["definer-callable", "requests without a token cannot call the function afterwards"],
   ["copy-exposed", "requests cannot read it afterwards"],
   ["policy-volatile", "a function that writes, or changes its result, must stay VOLATILE"],

@@ -3,8 +3,6 @@ import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { refersToUser } from "../diagnosis/queries/user_columns.ts";
 import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
-import { isNotOfExtension } from "../../../state/schema_cache/queries/extensions.ts";
-import { schemaContents } from "../../../state/schema_cache/queries/schema_contents.ts";
 
 /** The login role that `svc init` makes by default. */
 export const usualLoginRole = "authenticator";
@@ -55,6 +53,13 @@ export interface OwnerColumn {
   readonly refersToUser: boolean;
 }
 
+export interface FunctionFacts {
+  /** Name and argument types, quoted for SQL. */
+  readonly sql: string;
+  /** Whether a policy, a view, a default or a constraint calls it, with the rights of the request. */
+  readonly isUsed: boolean;
+}
+
 /** A role that owns a schema or objects in it. */
 export interface OwnerFacts {
   /** Quoted for SQL. */
@@ -71,8 +76,7 @@ export interface TargetFacts {
   readonly relations: readonly RelationFacts[];
   /** Functions that PUBLIC may call. */
   readonly publicFunctions: number;
-  /** Names and argument types of all functions, quoted for SQL. */
-  readonly functions: readonly string[];
+  readonly functions: readonly FunctionFacts[];
   /** Owners of the schemas, their relations and their functions. */
   readonly owners: readonly OwnerFacts[];
   /** Schemas in which PUBLIC may create objects. */
@@ -118,8 +122,12 @@ async function readJson<Result>(
   return JSON.parse(rows.at(-1)![0]![0]!);
 }
 
+/** Objects of extensions do not belong to an API. */
+const isOwn = (catalogue: string, alias: string) =>
+  `not exists (select from pg_depend e where e.classid = '${catalogue}'::regclass
+    and e.objid = ${alias}.oid and e.deptype = 'e')`;
+
 const serverQuery = `
-with ${schemaContents}
 select json_build_object(
   'database', current_database(),
   'createsRoles', (
@@ -130,8 +138,17 @@ select json_build_object(
     where starts_with(r.rolname, '${usualLoginRole}')
   ),
   'schemas', (
-    select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]')
-    from (select name, relations, functions from contents) s
+    select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]') from (
+      select n.nspname as name,
+        (select count(*) from pg_class c where c.relnamespace = n.oid
+          and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+          and ${isOwn("pg_class", "c")}) as relations,
+        (select count(*) from pg_proc p where p.pronamespace = n.oid and p.prokind = 'f'
+          and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+          and ${isOwn("pg_proc", "p")}) as functions
+      from pg_namespace n
+      where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
+    ) s
   )
 )::text`;
 
@@ -146,14 +163,14 @@ relations as (
       as writable
   from pg_class c join schema s on s.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
-    and ${isNotOfExtension("pg_class", "c")}
+    and ${isOwn("pg_class", "c")}
 ),
 functions as (
-  select p.proname, p.proowner, p.proacl,
+  select p.oid, p.proowner, p.proacl,
     format('%I.%I(%s)', s.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as sql
   from pg_proc p join schema s on s.oid = p.pronamespace
   where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-    and ${isNotOfExtension("pg_proc", "p")}
+    and ${isOwn("pg_proc", "p")}
 ),
 owners as (
   select s.nspowner as oid from schema s
@@ -212,7 +229,12 @@ select json_build_object(
       where a.grantee = 0
     )
   ),
-  'functions', (select coalesce(json_agg(f.sql order by f.sql), '[]') from functions f),
+  'functions', (
+    select coalesce(json_agg(json_build_object('sql', f.sql, 'isUsed', exists(
+      select from pg_depend d where d.refclassid = 'pg_proc'::regclass and d.refobjid = f.oid
+        and d.classid in ('pg_policy'::regclass, 'pg_rewrite'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)
+    )) order by f.sql), '[]') from functions f
+  ),
   'owners', (
     select coalesce(json_agg(json_build_object(
       'sql', quote_ident(c.rolname),

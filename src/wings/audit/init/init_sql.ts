@@ -211,8 +211,12 @@ function functionLines(choices: Choices, facts: TargetFacts): readonly string[] 
     unless(revokesFunctions, revoke),
     "-- The same for functions that are created later:",
     ...laterFunctions(facts).map((line) => unless(revokesFunctions, line)),
-    ...(functions.length === 0 ? [] : ["-- Grants of each function instead:"]),
-    ...functions.map((name) => commented(`grant execute on function ${name} to ${callers};`)),
+    ...(functions.length === 0 ? [] : [
+      "-- Grants of each function instead. Policies, views or defaults need those without dashes:",
+    ]),
+    ...functions.map(({ sql: name, isUsed }) =>
+      unless(revokesFunctions && isUsed, `grant execute on function ${name} to ${callers};`)
+    ),
     "",
   ];
 }

@@ -41,7 +41,14 @@ export function nextSteps(
     steps.push(["Read rows", `curl '${origin}/${name}?limit=3'${profile}`]);
   }
   if (choices.userRole !== null) {
-    steps.push(["Make a token", `${program} token --role=${shellWord(choices.userRole)} ${conf}`]);
+    const [owned] = choices.owned;
+    const call = `${program} token --role=${shellWord(choices.userRole)}`;
+    steps.push(
+      owned === undefined ? ["Make a token", `${call} ${conf}`] : [
+        `Make a token, with a value of ${owned.relation.label}.${owned.column.name}`,
+        `${call} --claim=sub=… ${conf}`,
+      ],
+    );
   }
   steps.push(["Check roles and privileges", `${program} check ${conf}`]);
   return `\n${steps.map(([purpose, command]) => `${purpose}:\n  ${command}\n`).join("")}`;

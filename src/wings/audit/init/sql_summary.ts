@@ -48,9 +48,10 @@ export function sqlSummary(text: string, secrets: readonly string[]): string {
         ? "roles call those that you grant"
         : "roles call those that PUBLIC may call",
     ],
-    ...shown.length === 0
-      ? []
-      : [["caution", `requests read secrets, by name: ${list(shown)}`]] as const,
+    ...shown.length === 0 ? [] : [[
+      "caution",
+      `requests read ${list(shown)}, by name secrets: grant select (columns) instead`,
+    ]] as const,
   ];
   return `Summary:\n${rows.map(([title, text]) => `  ${title.padEnd(10)} ${text}\n`).join("")}`;
 }

@@ -1,5 +1,4 @@
 /** Checks of policies, and of what requests read past them. @module */
-import { isNotOfExtension } from "../../../../state/schema_cache/queries/extensions.ts";
 import { functionName, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
 /** Whether a constant of a node tree has the text: constants are bytes. */
@@ -85,6 +84,13 @@ export const policyChecks: readonly string[] = [
     array[format('alter table %s enable row level security;', y.relation)]
   from policies y where not y.relrowsecurity group by y.relation`,
 
+  // PostgreSQL checks EXECUTE before it reads a row.
+  `select 'policy-function', bool_or(d.anonymous), f.oid::regprocedure::text, array_agg(distinct d.role),
+    array_agg(distinct d.relation), array_agg(distinct format('grant execute on function %s to %s;',
+      f.oid::regprocedure, d.role))
+  from decisions d join roles r on r.name = d.role join policy_functions f on f.policy = d.oid
+  where not has_function_privilege(r.oid, f.oid, 'EXECUTE') group by f.oid`,
+
   `select 'policy-user-metadata', false, y.label, '{}', '{}', '{}'
   from policies y join pg_policy p on p.oid = y.oid
   where ${hasText("concat(p.polqual, p.polwithcheck)", "user_metadata")}`,
@@ -134,8 +140,8 @@ export const policyChecks: readonly string[] = [
   where p.prosecdef and p.prokind = 'f' and a.privilege_type = 'EXECUTE' and a.grantee <> p.proowner
     and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
     and case a.grantee when 0 then true else pg_has_role(r.oid, a.grantee, 'USAGE') end
-    and not exists (select from json_array_elements($4::json) f where f.value ->> 2 = p.proname)
-    and ${isNotOfExtension("pg_proc", "p")}
+    and not exists (select from json_array_elements($4::json) f where f.value ->> 2 = p.proname) and not exists (
+      select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e' )
   group by p.oid, p.proname, p.proowner, s.oid, s.name, r.oid, r.name`,
 
   // Policies apply neither to foreign tables nor to the rows that a materialized view has copied.
@@ -152,8 +158,8 @@ export const policyChecks: readonly string[] = [
 
   `select 'policy-volatile', false, y.label, '{}', array_agg(f.oid::regprocedure::text order by f.name),
     array_agg(format('alter function %s stable;', f.oid::regprocedure) order by f.name) from policies y
-    join policy_functions f on f.policy = y.oid and f.provolatile = 'v'
-  where ${isNotOfExtension("pg_proc", "f")}
+    join policy_functions f on f.policy = y.oid and f.provolatile = 'v' where not exists (
+      select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = f.oid and d.deptype = 'e' )
   group by y.label`,
 
   `select 'policies-merge', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),

@@ -26,6 +26,10 @@ interface Row {
   readonly lines: readonly string[];
 }
 
+/** The last function is in a policy. */
+const functions = [{ sql: "api.f(integer)", isUsed: false }, { sql: "api.may()", isUsed: true }];
+const grantHeading =
+  "-- Grants of each function instead. Policies, views or defaults need those without dashes:";
 const grant = "-- grant execute on function api.f(integer) to anon;";
 const revoke = "revoke execute on functions from public;";
 
@@ -76,7 +80,7 @@ for (const { title, owners, revokesFunctions, lines } of rows) {
     const facts = {
       ...noFacts,
       publicFunctions: 1,
-      functions: ["api.f(integer)"],
+      functions,
       owners,
     };
     const text = initSql(choices, facts, null);
@@ -84,7 +88,12 @@ for (const { title, owners, revokesFunctions, lines } of rows) {
     const [, ...shown] = text.slice(from, text.indexOf("\n\ncommit;")).split("\n");
     strictEqual(
       shown.join("\n"),
-      [...lines, "-- Grants of each function instead:", grant].join("\n"),
+      [
+        ...lines,
+        grantHeading,
+        grant,
+        `${revokesFunctions ? "" : "-- "}grant execute on function api.may() to anon;`,
+      ].join("\n"),
     );
   });
 }

@@ -39,7 +39,7 @@ create schema if not exists svc_private;
   write      web_user 1 relation
   policies   on shop.film
   functions  roles call those that you grant
-  caution    requests read secrets, by name: shop.film."api key", shop.film.token and shop.film.pwd
+  caution    requests read shop.film."api key", shop.film.token and shop.film.pwd, by name secrets: grant select (columns) instead
 `,
   ],
 ];
