@@ -64,10 +64,10 @@ adviceSuite("privileges", {}, [
       + to anon;
     POST /numbered with {"title":"x"} | 42501 | grant usage on sequence api.numbered_id_seq to anon;
     POST /rpc/closed | 42501 | Grant anon EXECUTE on the function api.closed, with its argument
-      + types if several have the name, and USAGE on its schema
+      + types if several have the name, USAGE on its schema, and the privileges on what it uses
     POST /rpc/reads_hidden | 42501 | grant usage on schema hidden to anon;
-    POST /rpc/reads_film | 42501 | Grant anon the privileges on what functions or triggers of the
-      + request use
+    POST /rpc/reads_film | 42501 | Grant anon the privilege: a function or a trigger of the request
+      + uses it
     POST /rpc/refuses | 42501
     POST /secured with {"id":1} | 42501 | A policy on "secured" with check (…) must allow the row; a
       + representation needs a select policy, too.
@@ -151,7 +151,10 @@ adviceSuite("requests", {}, [
       + body was read as a form: send Content-Type: application/json
     POST /reel {Content-Type: application/x-www-form-urlencoded} with "nope=1" | SVC204
     GET /reel {Accept: application/vnd.svc.plan+json} | SVC107 | Set db-plan-enabled = true
-    GET /reel {Accept: image/png} | SVC107
+    GET /reel {Accept: image/png} | SVC107 | Send Accept: application/json
+    POST /reel {Content-Type: text/plain} with "{\"id\":1}" | SVC107 | Send Content-Type:
+      + application/json
+    GET /rpc/reel | SVC202 | Write /reel
     GET /nothing | SVC205
   `,
 ], both);
@@ -192,7 +195,7 @@ adviceSuite("timeouts", { dbStatementTimeout: 0.2 }, [
   `,
 ]);
 
-const made = "If it was made just now, ask again";
+const made = "If it is new, send the request again";
 
 adviceSuite("a polled schema", { dbSchemaWatch: "poll" }, [
   ["GET /nothing", {}, "SVC205", made],

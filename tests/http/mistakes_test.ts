@@ -31,6 +31,8 @@ const reads = `
 /product | SVC205 | Perhaps you meant the table 'api.products' | /products?limit=1
 /prodcuts | SVC205 | Perhaps you meant the table 'api.products' | /products?limit=1
 /products/1 | SVC125 | Write /products?id=eq.1 | /products?id=eq.1
+//products | SVC125 | Write /products | /products?limit=1
+/v1/products | SVC125 | Write /products | /products?limit=1
 /product/1 | SVC125 | Write /products?id=eq.1 | /products?id=eq.1
 /api/products | SVC125 | Write /products | /products?limit=1
 /search?words=oak | SVC100 | Write /rpc/search?words=oak | /rpc/search?words=oak
@@ -95,6 +97,8 @@ const reads = `
 /products?fields=name,price | SVC100 | Write select=name,price | /products?select=name,price
 /products?where=price > 5 | SVC100 | Write price=gt.5 | /products?price=gt.5
 /products?price[gte]=5 | SVC100 | Write price=gte.5 | /products?price=gte.5
+/products?price.gte=5 | SVC100 | Write price=gte.5 | /products?price=gte.5
+/products?filter[price]=5 | SVC100 | Write price=eq.5 | /products?price=eq.5
 /products?price__lt=5 | SVC100 | Write price=lt.5 | /products?price=lt.5
 /products?select=category_id&group=category_id | SVC100 | products has no column group | /products?select=category_id,count()
 /products?select=name,categories.name | SVC100 | Write select=name,categories(name) | /products?select=name,categories(name)
@@ -103,6 +107,7 @@ const reads = `
 /products.json | SVC205 | Perhaps you meant the table 'api.products' | /products?limit=1
 /rpc/serach?words=oak | SVC202 | Perhaps you meant /rpc/search with words | /rpc/search?words=oak
 /rpc/search?word=oak | SVC202 | Perhaps you meant to call the function api.search(words) | /rpc/search?words=oak
+/rpc/products | SVC202 | Write /products | /products?limit=1
 /rpc/search | SVC202 | Perhaps you meant /rpc/search with words | /rpc/search?words=oak
 `;
 
@@ -142,6 +147,9 @@ const mistakes: readonly Mistake[] = [
       + PATCH /customers?id=eq.1 as grace with {"email":"ada@example.org"}
     POST /products as grace with {"sku":"P-0602","name":"Stool","price":-9} | 23514 |  |
       + POST /products as grace with {"sku":"P-0602","name":"Stool","price":9}
+    POST /rpc/search {Content-Type: application/x-www-form-urlencoded} with "{\"words\":\"oak\"}" |
+      + SVC202 | The body was read as a form: send Content-Type: application/json |
+      + POST /rpc/search with {"words":"oak"}
     GET /orders | 42501 | grant select on api.orders to web_anon; | GET /orders?limit=1 as ada
     GET /orders {Authorization: eyJhbGciOiJIUzI1NiJ9.e30.x} | 42501 |
       + Write Authorization: Bearer and the token: the request ran as web_anon |

@@ -173,7 +173,7 @@ function chooseRoutine(input: CallInput, cache: SchemaCache): Routine {
   if (matching.length > 1) throw errors.ambiguousFunction(matching.map(signature));
   const [routine] = matching;
   if (routine === undefined) {
-    throw errors.noFunction(input.name, noFunctionTexts(input, candidates, cache));
+    throw errors.noFunction(input.name, noFunctionTexts(input, candidates, cache), input.keys);
   }
   return routine;
 }

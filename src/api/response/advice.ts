@@ -35,10 +35,10 @@ export function adviceFor(fields: ErrorFields, context: AdviceContext): string |
 /** By codes without prefix. */
 const ownAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   ["100", filterAdvice],
-  ["107", planAdvice],
+  ["107", mediaTypeAdvice],
   ["200", staleAdvice],
   ["202", staleAdvice],
-  ["204", (fields, context) => formAdvice(fields, context) ?? staleAdvice(fields, context)],
+  ["204", staleAdvice],
   ["205", staleAdvice],
   ["301", (_, { pieces }) => tokenAdvice(pieces.headers["authorization"])],
 ]);
@@ -98,19 +98,17 @@ function geometryAdvice({ subject }: ErrorFields, context: AdviceContext): strin
 function staleAdvice(_facts: ErrorFields, { config }: AdviceContext): string | null {
   const { dbSchemaWatch, dbUri } = config;
   const isPolled = dbSchemaWatch === "poll" || dbSchemaWatch === "auto" && !isEmbedded(dbUri);
-  return isPolled ? "If it was made just now, ask again" : null;
+  return isPolled ? "If it is new, send the request again" : null;
 }
 
-function planAdvice(_facts: ErrorFields, { pieces, config }: AdviceContext): string | null {
+function mediaTypeAdvice(
+  { status }: ErrorFields,
+  { pieces, config }: AdviceContext,
+): string | null {
   const isPlan = /application\/vnd\.[a-z]+\.plan/.test(pieces.headers["accept"] ?? "");
-  return isPlan && !config.dbPlanEnabled ? "Set db-plan-enabled = true" : null;
-}
-
-function formAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
-  const isForm = pieces.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
-  return isForm && /^\s*[{[]/.test(subject?.column ?? "")
-    ? "The body was read as a form: send Content-Type: application/json"
-    : null;
+  if (isPlan && !config.dbPlanEnabled) return "Set db-plan-enabled = true";
+  if (pieces.method === "QUERY") return null;
+  return `Send ${status === 415 ? "Content-Type" : "Accept"}: application/json`;
 }
 
 /** Spellings of operators in other languages. */

@@ -59,13 +59,13 @@ function objectAdvice(
     return `grant usage on schema ${nameText(schema)} to ${role};`;
   }
   if (isNested === true) {
-    return `Grant ${role} the privileges on what functions or triggers of the request use`;
+    return `Grant ${role} the privilege: a function or a trigger of the request uses it`;
   }
   const { plan = null } = context;
   if (plan?.kind === "call") {
     const { schema, name } = plan.call.routine;
     return `Grant ${role} EXECUTE on the function ${nameText(schema, name)}, with its argument ` +
-      "types if several have the name, and USAGE on its schema";
+      "types if several have the name, USAGE on its schema, and the privileges on what it uses";
   }
   const grants = plan === null ? [] : grantsOf(plan, context.pieces);
   return grants.map((grant) => `grant ${grant} to ${role};`).join(" ") || null;

@@ -17,7 +17,7 @@ export function requestAdvice(fields: ErrorFields, context: AdviceContext): stri
 
 /** Whether a correction replaces the hint that an error has. */
 export function replacesHint({ own, code }: ErrorFields): boolean {
-  return own ? ["108", "200", "205"].includes(code) : code === "22008";
+  return own ? ["108", "200", "202", "205"].includes(code) : code === "22008";
 }
 
 type Correction = (fields: ErrorFields, context: AdviceContext) => string | null;
@@ -34,7 +34,11 @@ const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correcti
   ["196", (_, context) => clauseCorrection(context)],
   ["200", embedPath],
   ["202", functionName],
-  ["204", ({ subject }, context) => similarColumn(subject?.column, context)],
+  [
+    "204",
+    (fields, context) =>
+      formBody(fields, context) ?? similarColumn(fields.subject?.column, context),
+  ],
   ["205", tableName],
 ]);
 
@@ -49,15 +53,16 @@ const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Cor
 
 /** `/products/`, `/products/1` and `/api/products`: the path that names the relation. */
 function pathCorrection({ pieces, cache, config }: AdviceContext): string | null {
-  const [, withoutSlash] = /^(\/(?:rpc\/)?[^/]+)\/+$/.exec(pieces.path) ?? [];
-  if (withoutSlash !== undefined) return `Write ${withoutSlash}`;
+  const [, withoutSlash] = /^\/*(\/(?:rpc\/)?[^/]+)\/*$/.exec(pieces.path) ?? [];
+  if (withoutSlash !== undefined && withoutSlash !== pieces.path) return `Write ${withoutSlash}`;
   const [, ofSupabase] = /^\/rest\/v1(\/.+)$/.exec(pieces.path) ?? [];
   if (ofSupabase !== undefined) return `Write ${ofSupabase}, or set server-path-prefix`;
   const [, part] = /^\/(auth|storage|realtime|functions|graphql)\/v1\b/.exec(pieces.path) ?? [];
   if (part !== undefined) return `docs/how-to/move-from-supabase.md names what replaces ${part}`;
   const [first = "", second = "", ...rest] = pieces.path.split("/").slice(1).map(decoded);
   if (rest.length > 0 || second === "") return null;
-  if (config.dbSchemas.includes(first)) return `Write /${second}`;
+  const isRelation = cache?.relations.some(({ name }) => name === second) === true;
+  if (isRelation || config.dbSchemas.includes(first)) return `Write /${second}`;
   const relation = relationNamed(first, cache?.relations);
   const [key, ...others] = relation?.primaryKey ?? [];
   if (relation === null || key === undefined || others.length > 0) return null;
@@ -156,7 +161,7 @@ const otherClauses: readonly (readonly [names: string[], clause: (value: string)
   [["page", "per_page", "size"], () => "limit=20&offset=20"],
 ];
 
-/** `sort=price`, `where=price>5`, `price[gt]=5` and `price__gt=5`, which other interfaces have. */
+/** `sort=price`, `where=price>5`, `price[gt]=5`, `price__gt=5`, `price.gt=5` and `filter[price]=5`, which other interfaces have. */
 function otherParameter({ subject }: ErrorFields, context: AdviceContext): string | null {
   const { name = "", value = "" } = paramsOf(context.pieces.query)
     .find((param) => param.value === subject?.filter && param.name !== "select") ?? {};
@@ -165,9 +170,12 @@ function otherParameter({ subject }: ErrorFields, context: AdviceContext): strin
   if (relation === null || columns.includes(name)) return null;
   const [, clauseOf] = otherClauses.find(([names]) => names.includes(name)) ?? [];
   if (clauseOf !== undefined) return `Write ${clauseOf(value)}`;
-  const parts = name.replace(/\]$/, "").split(/\[|__/);
+  const parts = name.replace(/\]$/, "").split(/\[|__|\.(?=(?:n?eq|[gl]te?|i?like|in|is)$)/);
   const isName = (part: string) => /^\w+$/.test(part);
-  if (parts.length === 2 && parts.every(isName)) return `Write ${parts.join("=")}.${value}`;
+  if (parts.length === 2 && parts.every(isName)) {
+    const [first, second] = parts;
+    return `Write ${columns.includes(second!) ? `${second}=eq` : `${first}=${second}`}.${value}`;
+  }
   const [, compared = "", sign, operand] = /^(\w+) *([<>=!]{1,2}) *(.*)$/s.exec(value) ?? [];
   const filter = columns.includes(compared) ? sqlFilter(compared, `${sign}${operand}`) : null;
   if (filter !== null) return `Write ${filter}`;
@@ -210,13 +218,27 @@ function tableName({ subject, hint }: ErrorFields, context: AdviceContext): stri
   return `Perhaps you meant the table '${found.schema}.${found.name}'${profile}`;
 }
 
-function functionName({ subject }: ErrorFields, { cache }: AdviceContext): string | null {
+function functionName(fields: ErrorFields, context: AdviceContext): string | null {
+  const form = formBody(fields, context);
+  if (form !== null || fields.hint) return form;
+  const { subject } = fields;
+  const { pieces, cache } = context;
+  const path = pieces.path.replace("/rpc/", "/");
+  if (targetRelation({ ...context, pieces: { ...pieces, path } }) !== null) return `Write ${path}`;
   const routines = cache?.routines ?? [];
   const found = nearest(subject?.function ?? "", routines.map((routine) => routine.name));
   const routine = routines.find((each) => each.name === found);
   if (routine === undefined) return null;
   const names = routine.parameters.map(({ name }) => name).join(", ");
   return `Perhaps you meant /rpc/${pathSegment(routine.name)}${names && ` with ${names}`}`;
+}
+
+/** A JSON text in a form is the name of a field. curl sends forms unless a header says otherwise. */
+function formBody({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
+  const isForm = pieces.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
+  return isForm && /^\s*[{[]/.test(subject?.column ?? subject?.names?.[0] ?? "")
+    ? "The body was read as a form: send Content-Type: application/json"
+    : null;
 }
 
 function similarColumn(name: string | undefined, context: AdviceContext): string | null {

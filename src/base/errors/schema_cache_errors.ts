@@ -46,10 +46,14 @@ export const schemaCacheErrors = {
       problem.candidates.map(({ suggestion }) => `'${suggestion}'`).join(", ") +
       ". Find the desired relationship in the 'details' key.",
   })).when("the schema cache has several relationships for an embed"),
-  noFunction: defineError("202", 404, ({ name }: Qualified, texts: ErrorTexts) => ({
-    ...texts,
-    subject: { function: name },
-  })).when("no function matches the name and the arguments"),
+  noFunction: defineError(
+    "202",
+    404,
+    ({ name }: Qualified, texts: ErrorTexts, names: readonly string[] = []) => ({
+      ...texts,
+      subject: { function: name, names },
+    }),
+  ).when("no function matches the name and the arguments"),
   ambiguousFunction: defineError("203", 300, (candidates: readonly string[]) => ({
     message: "Could not choose the best candidate function between: " + candidates.join(", "),
     hint: "Try renaming the parameters or the function itself in the database so function " +

@@ -35,7 +35,8 @@ export interface ErrorSubject {
   readonly embed?: string;
   /** The text of a filter that cannot be parsed. */
   readonly filter?: string;
-  /** The parts of the name at the position of the error in the SQL: `["film", "title"]`. */
+  /** The parts of the name at the position of the error in the SQL, `["film", "title"]`; or the names
+   * of arguments. */
   readonly names?: readonly string[];
   /** The C function of PostgreSQL that raised the error: `aclcheck_error`. */
   readonly routine?: string;

@@ -55,7 +55,7 @@ const rows:
     [
       "GET /film",
       raised("42501", "aclcheck_error", { isNested: true }),
-      "Grant anon the privileges on what functions or triggers of the request use",
+      "Grant anon the privilege: a function or a trigger of the request uses it",
     ],
     ["GET /film", raised("42501", "aclcheck_error", { names: ["log"] }), null],
     ["POST /film", raised("42501", "nextval_internal"), "Grant anon USAGE on the sequence"],
