@@ -23,6 +23,11 @@ Deno.test("[pg] roleProblem() names roles that are missing, or that the login ma
       (await roleProblem(database.uri, other))!,
       /^(\w+) may not become \w+: grant \w+ to \1;$/,
     );
+    await run(`alter role ${other} superuser`);
+    strictEqual(
+      await roleProblem(database.uri, other),
+      `requests must not run as ${other}, a superuser`,
+    );
   } finally {
     await run(`drop role ${other}`);
     await database.remove();

@@ -289,7 +289,7 @@ for (const engine of Object.keys(engines) as Engine[]) {
     await t.step("C10: as a role that may not become the owner", async () => {
       const found = await explain(authenticator, "", "GET /doc?select=id");
       strictEqual(found[0], "200, no rows");
-      match(found.at(-1)!, /^to see hidden rows: --db-uri of \S+$/);
+      match(found.at(-1)!, /^to see hidden rows, log in as (\S+): --db-uri=postgres:\/\/\1@…$/);
     });
   });
 }

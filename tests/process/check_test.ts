@@ -164,7 +164,7 @@ Deno.test("svc check exits with 3 if it cannot connect", async (t) => {
 const invalid: readonly (readonly [args: readonly string[], message: RegExp])[] = [
   [["--jsn"], /^svc: unknown option "--jsn"; did you mean --json\?$/m],
   [["--json", "--fix-sql"], /^svc: --json and --fix-sql exclude each other$/m],
-  [["nofile.conf"], /^svc: nofile\.conf: no such file$/m],
+  [["nofile.conf"], /^svc: nofile\.conf: no such file; svc init writes one$/m],
   [[], /^svc: required, but not set: db-uri/m],
 ];
 

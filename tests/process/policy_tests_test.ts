@@ -140,7 +140,7 @@ Deno.test("svc test and svc why run in a process", async (t) => {
         "a header that HTTP has not",
         "===\n===\nanonymous GET /doc\n  X: ☃\n",
         2,
-        "line 4: expected a header: Name: value",
+        "line 4: expected a header: Name: value, indented; a body follows the path",
       ],
       ["a faulty line", "===\n===\na GET /doc\n", 2, 'line 3: unknown caller "a"'],
     ];
@@ -152,6 +152,16 @@ Deno.test("svc test and svc why run in a process", async (t) => {
         deepStrictEqual(ended, { code, stdout: "", stderr });
       });
     }
+
+    await t.step("fixtures that the login may not insert name the login that may", async () => {
+      await folder.write(
+        "tests/commit.cases",
+        "set role pg_monitor;\ntable pg_authid;\n===\n===\n",
+      );
+      const { code, stderr } = await run("test", "tests/commit.cases");
+      strictEqual(code, 2);
+      match(stderr, /pg_authid\nlog in as the tables' owner: --db-uri=postgres:\/\/owner@…$/m);
+    });
 
     const kill = "select pg_terminate_backend(pg_backend_pid())";
     const lost = [

@@ -44,9 +44,14 @@ export function readText(
     return new TextDecoder().decode(readFile(file));
   } catch (error) {
     const reason = error instanceof Error ? error.message : "cannot be read";
-    const near = reason === missingFile ? nearFile(file) : null;
-    throw new Error(`${file}: ${reason}${near === null ? "" : `; did you mean ${near}?`}`);
+    throw new Error(`${file}: ${reason}${reason === missingFile ? missingHint(file) : ""}`);
   }
+}
+
+function missingHint(file: string): string {
+  const near = nearFile(file);
+  if (near !== null) return `; did you mean ${near}?`;
+  return file.endsWith(".conf") ? "; svc init writes one" : "";
 }
 
 /** Returns the path of a file in the same folder with a similar name, or null. */

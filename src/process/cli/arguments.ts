@@ -88,7 +88,7 @@ const modes = ["dump-config", "dump-schema", "types", "ready"] as const;
 /**
  * Parses the arguments after the program's name. `--help`, `--version` and `--example` take
  * precedence over all other arguments, in this order. Arguments after `--` are not flags. A single
- * argument that is the name of a command and of an existing file is the file.
+ * argument that is the name of a command and of an existing file is the file. `help` is `--help`.
  *
  * ```text
  * Call   = [ Command ] *( Flag / Operand ) [ Target ]
@@ -99,6 +99,9 @@ export function parseArguments(
   argv: readonly string[],
   { commands, isFile }: ArgumentContext,
 ): ParsedCall {
+  if (argv[0] === "help" && !isFile("help")) {
+    return parseArguments([...argv.slice(1), "--help"], { commands, isFile });
+  }
   const isFileAlone = argv.length === 1 && isFile(argv[0]!);
   const command = isFileAlone ? null : commands.find(({ name }) => name === argv[0]) ?? null;
   const tokens = tokenize(command === null ? argv : argv.slice(1), command?.flags ?? []);
@@ -187,8 +190,9 @@ function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall 
       serveFlags.add(token.name);
     } else setOption(optionFlags, optionFlag(token, command));
   }
-  const operands = leadingOperands(others, command);
-  const config = configArguments(others.slice(operands.length), optionFlags);
+  const isOperand = (argument: string) => command?.operands?.pattern.test(argument) === true;
+  const operands = others.filter(isOperand);
+  const config = configArguments(others.filter((each) => !isOperand(each)), optionFlags);
   if (command !== null) {
     return { kind: "command", command, call: { config, flags: ownFlags, operands } };
   }
@@ -200,13 +204,6 @@ function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall 
   }
   const serving = { watches: serveFlags.has("--watch"), opensConsole: serveFlags.has("--open") };
   return { kind: mode, config, serving };
-}
-
-/** Returns the operands, which precede the target. */
-function leadingOperands(others: readonly string[], command: Command | null): readonly string[] {
-  const pattern = command?.operands?.pattern;
-  const count = others.findIndex((argument) => !pattern?.test(argument));
-  return count === -1 ? others : others.slice(0, count);
 }
 
 function setOwnFlag(
@@ -265,7 +262,8 @@ function configArguments(
 ): ConfigArguments {
   const [argument, extra] = others;
   if (extra !== undefined) {
-    throw new ArgumentError(`unexpected argument ${JSON.stringify(redact(extra))}`);
+    const [first, second] = [argument!, extra].map((each) => JSON.stringify(redact(each)));
+    throw new ArgumentError(`unexpected argument ${second}: ${first} is the file or connection`);
   }
   if (argument === undefined) return { file: null, flags };
   const target = callTarget(argument);

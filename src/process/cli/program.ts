@@ -129,7 +129,9 @@ function warnOfSecrets({ flags }: ConfigArguments): void {
 }
 
 async function dumpSchema(appState: AppState): Promise<void> {
-  print(dumpSchemaCache(await appState.readSchema()) + "\n");
+  const data = await appState.readSchema();
+  if (data === null) throw new Error("the schema cache cannot be loaded");
+  print(dumpSchemaCache(data) + "\n");
 }
 
 async function printReady(config: Config): Promise<number> {

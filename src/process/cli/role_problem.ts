@@ -18,6 +18,7 @@ export async function roleProblem(uri: string, role: string): Promise<string | n
     connectTimeout,
   });
   const [found, user, others, grant] = rows.at(-1)?.[0] ?? [];
+  if (found === "superuser") return `requests must not run as ${role}, a superuser`;
   if (found === "refused") return `${user} may not become ${role}: ${grant}`;
   if (found !== "missing") return null;
   const near = nearest(role, JSON.parse(others!));
@@ -28,6 +29,7 @@ export async function roleProblem(uri: string, role: string): Promise<string | n
 function roleQuery(role: string): Sql {
   return sql`
 select case when r.oid is null then 'missing'
+    when r.rolsuper then 'superuser'
     when pg_catalog.pg_has_role(session_user, r.oid, case
       when pg_catalog.current_setting('server_version_num')::int >= 160000 then 'SET'
       else 'MEMBER' end) then 'usable'

@@ -16,10 +16,11 @@ export function callTarget(argument: string): CallTarget {
     return { kind: "database", connection: argument };
   }
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(argument)?.[1];
-  if (scheme === undefined) return { kind: "file", path: argument };
+  const lacksScheme = /^[\w.@-]+:\d+\//.test(argument);
+  if (scheme === undefined && !lacksScheme) return { kind: "file", path: argument };
   return {
     kind: "problem",
-    message: `cannot connect to a database of type ${JSON.stringify(scheme)}: expected ` +
+    message: `cannot connect to a database of type ${JSON.stringify(scheme ?? "")}: expected ` +
       "postgres://user@host:5432/database or pglite://memory",
   };
 }

@@ -151,7 +151,10 @@ function readLine(text: string, line: number): CaseRequest {
   const [, method = "", target, body = null] =
     /^(GET|HEAD|POST|PATCH|PUT|DELETE|OPTIONS|QUERY)\s+(\/\S*)(?:\s+(.*\S))?\s*$/.exec(text) ?? [];
   if (target === undefined || (body !== null && /^(?:GET|HEAD)$/.test(method))) {
-    throw problem(line, "expected a method, a path, and a body except behind GET and HEAD");
+    throw problem(
+      line,
+      "expected a method and a path, such as GET /items, then a body except for GET and HEAD",
+    );
   }
   return { method, target, headers: [], body };
 }
@@ -159,7 +162,9 @@ function readLine(text: string, line: number): CaseRequest {
 function readHeader(line: string, number: number): readonly [name: string, value: string] {
   const [, name, value = ""] =
     /^\s+([!#$%&'*+.^_`|~\w-]+):\s*([\t -~\x80-\xff]*?)\s*$/.exec(line) ?? [];
-  if (name === undefined) throw problem(number, "expected a header: Name: value");
+  if (name === undefined) {
+    throw problem(number, "expected a header: Name: value, indented; a body follows the path");
+  }
   return [name, value];
 }
 

@@ -24,7 +24,11 @@ export type ReadInclude = (path: string, from: FixtureScript) => FixtureScript;
 /** Reports that PostgreSQL refused fixtures, with their place. */
 export class FixtureError extends Error {
   constructor(readonly result: TextResult, script: FixtureScript) {
-    super(failureLines(result, script).join("\n"));
+    const isRefused = result.failure?.sqlstate === "42501";
+    super(
+      failureLines(result, script).join("\n") +
+        (isRefused ? "\nlog in as the tables' owner: --db-uri=postgres://owner@…" : ""),
+    );
   }
 }
 

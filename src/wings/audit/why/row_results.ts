@@ -126,7 +126,9 @@ from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
   pg_catalog.set_config('row_security', 'off', true), pg_catalog.set_config('search_path', 'pg_temp', true)`;
   const texts = await read(query, [asOwner]).catch((error) => {
     const isRefused = error instanceof DatabaseError && error.failure.sqlstate === "42501";
-    throw isRefused ? new RowsNotShown(`to see hidden rows: --db-uri of ${owner}`) : error;
+    throw isRefused
+      ? new RowsNotShown(`to see hidden rows, log in as ${owner}: --db-uri=postgres://${owner}@…`)
+      : error;
   });
   if (texts.includes("")) throw new RowsNotShown("rows not shown: one is longer than 100 kB");
   return texts;

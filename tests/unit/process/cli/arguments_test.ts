@@ -102,9 +102,12 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
         "postgres://user@host:5432/database or pglite://memory",
     ),
   ],
-  [["a", "b"], problem('unexpected argument "b"')],
-  [["a", "--", "b"], problem('unexpected argument "b"')],
-  [["a", "postgres://me:pw@h/x"], problem('unexpected argument "postgres://***@h/x"')],
+  [["a", "b"], problem('unexpected argument "b": "a" is the file or connection')],
+  [["a", "--", "b"], problem('unexpected argument "b": "a" is the file or connection')],
+  [
+    ["a", "postgres://me:pw@h/x"],
+    problem('unexpected argument "postgres://***@h/x": "a" is the file or connection'),
+  ],
   [[""], problem("the path of the configuration file is empty")],
 
   // Options.
@@ -203,9 +206,25 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
       operands: ["a.wall", "b.wall"],
     },
   }],
-  [["paint", "svc.conf", "a.wall"], problem('unexpected argument "a.wall"')],
-  [["paint", "a.conf", "b.conf"], problem('unexpected argument "b.conf"')],
-  [["a", "paint"], problem('unexpected argument "paint"')],
+  [["paint", "svc.conf", "a.wall"], {
+    kind: "command",
+    command: paint,
+    call: { config: config("svc.conf"), flags: new Map(), operands: ["a.wall"] },
+  }],
+  [["help"], { kind: "help", command: null }],
+  [["help", "paint"], { kind: "help", command: paint }],
+  [
+    ["me@localhost:5432/shop"],
+    problem(
+      'cannot connect to a database of type "": expected ' +
+        "postgres://user@host:5432/database or pglite://memory",
+    ),
+  ],
+  [
+    ["paint", "a.conf", "b.conf"],
+    problem('unexpected argument "b.conf": "a.conf" is the file or connection'),
+  ],
+  [["a", "paint"], problem('unexpected argument "paint": "a" is the file or connection')],
   [["--", "paint"], { kind: "run", config: config("paint") }],
   [["paint", "--dry=1"], problem("--dry takes no value")],
   [["paint", "--out"], problem("--out needs a value: --out=FILE")],
