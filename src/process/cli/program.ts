@@ -129,9 +129,7 @@ function warnOfSecrets({ flags }: ConfigArguments): void {
 }
 
 async function dumpSchema(appState: AppState): Promise<void> {
-  const data = await appState.readSchema();
-  if (data === null) throw new Error("the schema cache cannot be loaded");
-  print(dumpSchemaCache(data) + "\n");
+  print(dumpSchemaCache(await appState.readSchema()) + "\n");
 }
 
 async function printReady(config: Config): Promise<number> {

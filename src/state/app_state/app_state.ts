@@ -202,8 +202,8 @@ export class AppState extends AppStateBase {
     return { ...config, jwtRoleClaimKey: auth.rolePath.text };
   }
 
-  /** Reads configuration and schema once, without serving. Reports a failure and returns null. */
-  async readSchema(): Promise<SchemaCacheData | null> {
+  /** Reads configuration and schema once, without serving. Reports a failure and rejects. */
+  async readSchema(): Promise<SchemaCacheData> {
     return this.#loader.readOnce((await this.#configuration.read()).state.config);
   }
 

@@ -122,15 +122,15 @@ export class SchemaLoader {
     }
   }
 
-  /** Reads the catalogue once, without serving. Reports a failure and returns null. */
-  async readOnce(config: Config): Promise<SchemaCacheData | null> {
+  /** Reads the catalogue once, without serving. Reports a failure and rejects. */
+  async readOnce(config: Config): Promise<SchemaCacheData> {
     try {
       const { data, ms } = await this.#read(config);
       this.#state.observe({ kind: "schema-cache-queried", ms });
       return data;
     } catch (thrown) {
       this.#reportFailure(thrown, config);
-      return null;
+      throw new Error("the schema cache cannot be loaded");
     }
   }
 

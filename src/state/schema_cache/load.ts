@@ -2,12 +2,12 @@
 import {
   computedRelationshipsQuery,
   type ComputedRow,
-  isNotOfExtension,
   type RoutineRow,
   routinesQuery,
   type RowFunctionRow,
   rowFunctionsQuery,
 } from "./queries/routines.ts";
+import { isNotOfExtension } from "./queries/extensions.ts";
 import type { ExposedSchemas } from "../config/exposed_schemas.ts";
 import { getOrMake, groupBy } from "../../base/lib/group_by.ts";
 import type { SlicedWork } from "../../base/lib/slices.ts";
@@ -110,7 +110,7 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
   const exposed = [schemaArray(config.dbSchemas)];
   const all = [schemaArray([...config.dbSchemas, ...config.dbExtraSearchPath])];
   const routines = config.hidesExtensionFunctions
-    ? `${routinesQuery}\n  and ${isNotOfExtension}`
+    ? `${routinesQuery}\n  and ${isNotOfExtension("pg_proc", "p")}`
     : routinesQuery;
   return [
     query("settings", settingsQuery, [], readWorkerRelations),

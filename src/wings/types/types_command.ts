@@ -13,7 +13,6 @@ export const typesCommand: Command = {
       const { databaseTypes, readTypeCatalogue } = await import("./database_types.ts");
       const config = await appState.readConfig();
       const data = await appState.readSchema();
-      if (data === null) throw new Error("the schema cache cannot be loaded");
       print(databaseTypes(data, await readTypeCatalogue(appState.database, config), config));
       return 0;
     }),

@@ -3,6 +3,7 @@ import { metadataTransaction, type Statement } from "../../../database/transacti
 import type { Database } from "../../../database/database.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
 import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
+import { schemaContents } from "../../../state/schema_cache/queries/schema_contents.ts";
 
 /** A schema with a relation or a function that no extension owns. */
 export interface FilledSchema extends SchemaFacts {
@@ -72,27 +73,9 @@ async function readText(database: Database, statement: Statement): Promise<strin
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
-const isOwn = (catalogue: string) =>
-  `not exists (select from pg_catalog.pg_depend d where d.deptype = 'e'
-      and d.classid = 'pg_catalog.${catalogue}'::regclass and d.objid = o.oid)`;
-
 const factsQuery = `
-with relation as (
-  select o.relnamespace as schema, pg_catalog.pg_has_role(o.relowner, 'usage') as owned
-  from pg_catalog.pg_class o
-  where o.relkind in ('r', 'p', 'v', 'm', 'f') and not o.relispartition and ${isOwn("pg_class")}
-), routine as (
-  select o.pronamespace as schema from pg_catalog.pg_proc o
-  where o.prokind = 'f' and o.prorettype <> 'pg_catalog.trigger'::regtype
-    and o.prorettype <> 'pg_catalog.event_trigger'::regtype and ${isOwn("pg_proc")}
-), schema as (
-  select n.oid, n.nspname::text as name,
-    (select count(*) from relation r where r.schema = n.oid) as relations,
-    (select count(*) from routine r where r.schema = n.oid) as functions,
-    (select count(*) from relation r where r.schema = n.oid and r.owned) as owned
-  from pg_catalog.pg_namespace n
-  where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
-    and (n.oid in (select schema from relation) or n.oid in (select schema from routine))
+with ${schemaContents}, schema as (
+  select * from contents where relations + functions > 0
 ), setting as (
   select case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end
     as privilege

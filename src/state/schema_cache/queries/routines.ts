@@ -91,10 +91,6 @@ where p.pronamespace = any ($1::regnamespace[]) and p.prokind = 'f'
     )
   )`;
 
-/** Condition of {@linkcode routinesQuery} that leaves out functions of extensions. */
-export const isNotOfExtension = `not exists (select from pg_depend member
-    where member.classid = 'pg_proc'::regclass and member.objid = p.oid and member.deptype = 'e')`;
-
 /** A function from a row of one relation to one or more rows of another. */
 export type ComputedRow = readonly [
   schema: string,

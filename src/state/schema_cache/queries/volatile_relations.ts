@@ -1,7 +1,7 @@
 /** Finds relations and functions that run a function declared `VOLATILE` when a statement reads or
  * calls them. Running such a statement twice may have an effect twice. Finds also those that run functions
  * that may change the session. @module */
-
+import { isNotOfExtension } from "./extensions.ts";
 import type { SchemaCacheData } from "../schema_cache.ts";
 
 export interface VolatileResult {
@@ -140,10 +140,8 @@ session_seeds (oid) as materialized (
   )
   union all
   select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
-  where p.oid >= 16384 and l.lanname not in ('internal', 'c') and not exists (
-    select from pg_depend e
-    where e.classid = 'pg_proc'::regclass and e.objid = p.oid and e.deptype = 'e'
-  )
+  where p.oid >= 16384 and l.lanname not in ('internal', 'c')
+    and ${isNotOfExtension("pg_proc", "p")}
 ),
 own_objects (relid, classid, objid, tree) as (
   select adrelid, 'pg_attrdef'::regclass, oid, adbin::text from pg_attrdef

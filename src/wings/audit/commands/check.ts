@@ -1,12 +1,6 @@
 /** `svc check`: diagnoses the database and the configuration. `--measure` rolls its writes back. @module */
 import { findingsOf, readCatalogue } from "../diagnosis/diagnose.ts";
-import {
-  countText,
-  type Finding,
-  findingsJson,
-  findingsSql,
-  findingsText,
-} from "../diagnosis/finding.ts";
+import { countText, type Finding, findingsSql, findingsText } from "../diagnosis/finding.ts";
 import { measureFindings } from "../diagnosis/measure.ts";
 import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../../../base/dialect.ts";
@@ -22,6 +16,7 @@ import {
   flagsOf,
   type QuickSettings,
 } from "../../../api/command.ts";
+import { printableJson } from "../../../base/lib/printable.ts";
 import { print, printError } from "../../../base/observe/output.ts";
 import { callWords } from "../../../state/config/call_words.ts";
 
@@ -77,7 +72,7 @@ async function printFindings(
 ): Promise<number> {
   const isMeasured = flags.has("--measure");
   const findings = await readFindings(appState, { program: call.program, isMeasured, openGuard });
-  if (flags.has("--json")) print(findingsJson(findings));
+  if (flags.has("--json")) print(printableJson(findings));
   else if (flags.has("--fix-sql")) print(findingsSql(findings));
   else {
     print(findingsText(findings, call));
@@ -116,9 +111,7 @@ async function operationsIn(
   openGuard: CommandContext["openGuard"],
 ): Promise<readonly Finding[]> {
   if (openGuard({ ...appState.snapshot, config }) === null) return [];
-  const data = await appState.readSchema();
-  if (data === null) throw new Error("the schema cache cannot be loaded");
-  const guard = openGuard({ ...appState.snapshot, config, cache: indexSchemaCache(data) });
-  const operations = guard?.operations?.() ?? [];
+  const cache = indexSchemaCache(await appState.readSchema());
+  const operations = openGuard({ ...appState.snapshot, config, cache })?.operations?.() ?? [];
   return await operationFindings(operations, appState.database, config);
 }

@@ -67,10 +67,7 @@ function expectedFile(config: ConfigArguments): string {
 
 async function contractOf(appState: AppState, openGuard: OpenGuard): Promise<Contract> {
   const config = await appState.readConfig();
-  const data = await appState.readSchema();
-  if (data === null) throw new Error("the schema cache cannot be loaded");
-  const cache = indexSchemaCache(data);
-  const guard = openGuard({ ...appState.snapshot, config, cache });
-  const operations = guard?.operations?.() ?? [];
+  const cache = indexSchemaCache(await appState.readSchema());
+  const operations = openGuard({ ...appState.snapshot, config, cache })?.operations?.() ?? [];
   return await readContract(appState.database, { config, cache, operations });
 }

@@ -1,6 +1,6 @@
 /** A finding of the diagnosis, and its forms as text. @module */
 import { callText, type CallWords } from "../../../base/observe/call_words.ts";
-import { counted, oneLine, printable, printableJson } from "../../../base/lib/printable.ts";
+import { counted, oneLine, printable } from "../../../base/lib/printable.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 
 /** Levels from the most to the least severe. */
@@ -62,11 +62,6 @@ function sqlLines(finding: Finding, call: CallWords): readonly string[] {
 
 function indented(lines: readonly string[]): readonly string[] {
   return lines.map((line) => `    ${line}`);
-}
-
-/** Returns findings as JSON: an array of objects with name, level, subject, message, sql. */
-export function findingsJson(findings: readonly Finding[]): string {
-  return printableJson(findings);
 }
 
 /** The damage that the SQL of a finding may do, by its name. */

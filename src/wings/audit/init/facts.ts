@@ -3,6 +3,8 @@ import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { refersToUser } from "../diagnosis/queries/user_columns.ts";
 import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
+import { isNotOfExtension } from "../../../state/schema_cache/queries/extensions.ts";
+import { schemaContents } from "../../../state/schema_cache/queries/schema_contents.ts";
 
 /** The login role that `svc init` makes by default. */
 export const usualLoginRole = "authenticator";
@@ -122,12 +124,8 @@ async function readJson<Result>(
   return JSON.parse(rows.at(-1)![0]![0]!);
 }
 
-/** Objects of extensions do not belong to an API. */
-const isOwn = (catalogue: string, alias: string) =>
-  `not exists (select from pg_depend e where e.classid = '${catalogue}'::regclass
-    and e.objid = ${alias}.oid and e.deptype = 'e')`;
-
 const serverQuery = `
+with ${schemaContents}
 select json_build_object(
   'database', current_database(),
   'createsRoles', (
@@ -138,17 +136,8 @@ select json_build_object(
     where starts_with(r.rolname, '${usualLoginRole}')
   ),
   'schemas', (
-    select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]') from (
-      select n.nspname as name,
-        (select count(*) from pg_class c where c.relnamespace = n.oid
-          and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
-          and ${isOwn("pg_class", "c")}) as relations,
-        (select count(*) from pg_proc p where p.pronamespace = n.oid and p.prokind = 'f'
-          and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-          and ${isOwn("pg_proc", "p")}) as functions
-      from pg_namespace n
-      where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
-    ) s
+    select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]')
+    from (select name, relations, functions from contents) s
   )
 )::text`;
 
@@ -163,14 +152,14 @@ relations as (
       as writable
   from pg_class c join schema s on s.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
-    and ${isOwn("pg_class", "c")}
+    and ${isNotOfExtension("pg_class", "c")}
 ),
 functions as (
   select p.oid, p.proowner, p.proacl,
     format('%I.%I(%s)', s.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as sql
   from pg_proc p join schema s on s.oid = p.pronamespace
   where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-    and ${isOwn("pg_proc", "p")}
+    and ${isNotOfExtension("pg_proc", "p")}
 ),
 owners as (
   select s.nspowner as oid from schema s

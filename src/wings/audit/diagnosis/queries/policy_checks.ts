@@ -1,4 +1,5 @@
 /** Checks of policies, and of what requests read past them. @module */
+import { isNotOfExtension } from "../../../../state/schema_cache/queries/extensions.ts";
 import { functionName, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
 /** Whether a constant of a node tree has the text: constants are bytes. */
@@ -140,8 +141,8 @@ export const policyChecks: readonly string[] = [
   where p.prosecdef and p.prokind = 'f' and a.privilege_type = 'EXECUTE' and a.grantee <> p.proowner
     and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
     and case a.grantee when 0 then true else pg_has_role(r.oid, a.grantee, 'USAGE') end
-    and not exists (select from json_array_elements($4::json) f where f.value ->> 2 = p.proname) and not exists (
-      select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e' )
+    and not exists (select from json_array_elements($4::json) f where f.value ->> 2 = p.proname)
+    and ${isNotOfExtension("pg_proc", "p")}
   group by p.oid, p.proname, p.proowner, s.oid, s.name, r.oid, r.name`,
 
   // Policies apply neither to foreign tables nor to the rows that a materialized view has copied.
@@ -158,8 +159,8 @@ export const policyChecks: readonly string[] = [
 
   `select 'policy-volatile', false, y.label, '{}', array_agg(f.oid::regprocedure::text order by f.name),
     array_agg(format('alter function %s stable;', f.oid::regprocedure) order by f.name) from policies y
-    join policy_functions f on f.policy = y.oid and f.provolatile = 'v' where not exists (
-      select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = f.oid and d.deptype = 'e' )
+    join policy_functions f on f.policy = y.oid and f.provolatile = 'v'
+  where ${isNotOfExtension("pg_proc", "f")}
   group by y.label`,
 
   `select 'policies-merge', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),

@@ -1,5 +1,5 @@
 /** Checks of relations, sequences, views and functions in the exposed schemas. @module */
-
+import { isNotOfExtension } from "../../../../state/schema_cache/queries/extensions.ts";
 import { looksSecret, refersToUser } from "./user_columns.ts";
 import { functionName, functionPath, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
@@ -197,10 +197,7 @@ export const relationChecks: readonly string[] = [
     join schemas s on s.oid = p.pronamespace
   where p.prosecdef and p.prokind in ('f', 'p', 'w')
     and not exists (select from unnest(p.proconfig) c where c ~* '^search_path=')
-    and not exists (
-      select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid
-        and d.deptype = 'e'
-    )`,
+    and ${isNotOfExtension("pg_proc", "p")}`,
 
   `select 'session-state', false, ${functionName}, '{}', w.names, '{}'
   from pg_proc p
@@ -212,10 +209,7 @@ export const relationChecks: readonly string[] = [
       (3, 'a lock', '\\mpg_(try_)?advisory_lock'),
       (4, 'a prepared statement', '\\m(prepare|deallocate)\\s+\\w')
     ) texts (place, name, pattern) where p.prosrc ~* pattern) w
-  where w.names is not null and not exists (
-      select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid
-        and d.deptype = 'e'
-    )`,
+  where w.names is not null and ${isNotOfExtension("pg_proc", "p")}`,
 
   `select 'truncate', p.anonymous, p.role, '{}', array_agg(distinct p.name), array_agg(distinct ${
     revokeBy("c.relowner", `'revoke truncate on %s from %s;', p.name, ${grantee}`)

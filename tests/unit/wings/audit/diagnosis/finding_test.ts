@@ -1,8 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { printableJson } from "../../../../../src/base/lib/printable.ts";
 import {
   countText,
   type Finding,
-  findingsJson,
   findingsSql,
   findingsText,
 } from "../../../../../src/wings/audit/diagnosis/finding.ts";
@@ -83,7 +83,7 @@ for (const [count, rest] of repeated) {
         "    grant web_anon to authenticator;\n" +
         "warn login-superuser: postgres is a superuser\n",
     );
-    deepStrictEqual(JSON.parse(findingsJson(all)), all);
+    deepStrictEqual(JSON.parse(printableJson(all)), all);
   });
 }
 
@@ -142,11 +142,11 @@ for (const [name, message, caution] of risky) {
   });
 }
 
-Deno.test("findingsJson() prints the five members of each finding", () => {
-  deepStrictEqual(JSON.parse(findingsJson([missing, superuser])), [missing, superuser]);
-  strictEqual(findingsJson([]), "[]\n");
+Deno.test("printableJson() prints the five members of each finding", () => {
+  deepStrictEqual(JSON.parse(printableJson([missing, superuser])), [missing, superuser]);
+  strictEqual(printableJson([]), "[]\n");
   const subject = "a\u001b\u009b\u2028b";
-  const text = findingsJson([{ ...missing, subject }]);
+  const text = printableJson([{ ...missing, subject }]);
   strictEqual(/[^\n\P{Cc}]|\u2028/u.test(text), false);
   deepStrictEqual(JSON.parse(text), [{ ...missing, subject }]);
 });
