@@ -1,5 +1,4 @@
-/** A command of the command line, such as `svc check`: its word, its flags, and the function that
- * runs it. @module */
+/** A command, such as `svc check`: its word, its flags, and the function that runs it. @module */
 import type { ConfigArguments } from "../state/config/config_files.ts";
 import type { Config } from "../state/config/options.ts";
 import type { OpenGuard } from "./handler/exchange.ts";
@@ -15,9 +14,9 @@ import type { Observation } from "../base/observe/observation.ts";
 export interface CommandFlag {
   /** As typed, without the value: `--apply`, `-c`. */
   readonly name: string;
-  /** The name, with the name of the value: `--yes`, `--apply[=URI]`, `--out=FILE`, `-c TEXT`. */
+  /** The name and its value: `--yes`, `--apply[=URI]`, `--out=FILE`, `-c TEXT`. */
   readonly form: string;
-  /** Whether the value is absent, optional, required, or the next argument. */
+  /** Whether a value is absent, optional, required, or the next argument. */
   readonly value: "none" | "optional" | "required" | "next";
   /** One phrase for `--help`. */
   readonly doc: string;
@@ -30,10 +29,8 @@ const arities: Readonly<Record<string, CommandFlag["value"]>> = {
   " ": "next",
 };
 
-/**
- * Returns the flags of a table of forms and phrases. A flag whose form ends with `…` may be given
- * several times; its values are joined by NUL.
- */
+/** Returns the flags of a table of forms and descriptions. A flag whose form ends with `…` can be
+ * repeated; its values are joined by NUL. */
 export function flagsOf(table: Readonly<Record<string, string>>): readonly CommandFlag[] {
   return Object.entries(table).map(([form, doc]) => {
     const [, name = "", sign = ""] = /^([\w-]+)(.?)/.exec(form)!;
@@ -41,9 +38,9 @@ export function flagsOf(table: Readonly<Record<string, string>>): readonly Comma
   });
 }
 
-/** Arguments of a command other than the configuration, known by their form. */
+/** Arguments of a command other than the configuration. They are recognised by a pattern. */
 export interface CommandOperands {
-  /** Matches whole arguments that are operands. */
+  /** Matches a whole argument that is an operand. */
   readonly pattern: RegExp;
   /** Name of an operand in `--help`. */
   readonly placeholder: string;
@@ -53,34 +50,30 @@ export interface CommandOperands {
 
 export interface CommandCall {
   readonly config: ConfigArguments;
-  /**
-   * Values of the command's flags by name. A flag without a value has the empty text, an absent
-   * flag has no entry.
-   */
+  /** Values of the command's flags by name. The value is empty for a flag without a value. Absent
+   * flags have no entry. */
   readonly flags: ReadonlyMap<string, string>;
-  /** In the order of the arguments; empty for commands without operands. */
+  /** In the order of the arguments; empty if the command has no operands. */
   readonly operands: readonly string[];
 }
 
-/** Parts of the program that commands use, from folders that they cannot import. */
+/** Functions of the program that commands need, and cannot import. */
 export interface CommandContext {
   /** Options of the wings. */
   readonly wingOptions: OptionTable;
-  /** Returns the SQL that records changes of tables for live queries; `login` is the role that polls. */
+  /** Returns the SQL that records changes of tables for live queries. `login` is the role that polls. */
   readonly recordSql: (login: string, tables: readonly RecordedTable[]) => string;
-  /** Makes what decides about requests, of the wings of the program. */
+  /** Opens the guard of requests, which a wing of the program may provide. */
   readonly openGuard: OpenGuard;
   /** Serves until a signal ends the process. Resolves with the exit code. */
   readonly serve: (config: ConfigArguments, events?: ServeEvents) => Promise<number>;
-  /**
-   * Runs a task with a service that serves no requests, and whose database can be read. Rejects if the
-   * configuration is invalid, if there is no connection, or if the task does.
-   */
+  /** Runs a task with a service that serves no requests, but can read its database. Rejects if the
+   * configuration is invalid, if it cannot connect, or if the task rejects. */
   readonly withDatabase: (
     config: ConfigArguments,
     run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,
   ) => Promise<number>;
-  /** Runs a task with one connection of the configuration, for requests that roll back. */
+  /** Runs a task with one connection of the configuration, whose requests are rolled back. */
   readonly withTransport: (
     config: ConfigArguments,
     run: (setup: TransportSetup) => Promise<number>,
@@ -89,11 +82,11 @@ export interface CommandContext {
 
 /** A table whose changes are recorded. */
 export interface RecordedTable extends QualifiedName {
-  /** Column whose values narrow the record of a change; null for a record of the table alone. */
+  /** Column by which the record of a change is narrowed; null to record only the table. */
   readonly scope: string | null;
 }
 
-/** The settings that quick mode chose instead of a configuration. */
+/** Settings that quick mode chooses in the absence of a configuration. */
 export interface QuickSettings {
   readonly schemas: readonly string[];
   readonly anonRole: string;
@@ -101,9 +94,9 @@ export interface QuickSettings {
   readonly isLoginRole: boolean;
 }
 
-/** A connection, and what a service on it needs. */
+/** A connection, and the data that a service on it needs. */
 export interface TransportSetup {
-  /** An unused connection; it can be used for the next run. */
+  /** An unused connection. It can be used again for the next run. */
   readonly transport: Transport;
   readonly source: ConfigSource;
   /** Answer some paths of requests. */
@@ -113,43 +106,41 @@ export interface TransportSetup {
   readonly now: () => number;
 }
 
-/** Events of a service, and what answers in its place. */
+/** Events of a service, and the parts that replace the API's answers. */
 export interface ServeEvents {
-  /** The API accepts connections. The configuration is the one that the service started with. */
+  /** Called when the API accepts connections. The configuration is the startup configuration. */
   readonly onListening?: (config: Config) => void;
-  /** Sends browsers from `/` to the console. Default: only in quick mode. */
+  /** Whether `/` redirects browsers to the console. Default: only in quick mode. */
   readonly opensConsole?: boolean;
-  /** Precede the wings of the program. Default: none. */
+  /** Wings that precede the wings of the program. Default: none. */
   readonly wings?: readonly PathOpener[];
-  /** Answers the requests of the API's port, with the handler at hand. Default: the handler answers. */
+  /** Opens a front that answers requests on the API's port. Default: the API answers. */
   readonly front?: (handle: HandleApi) => ApiFront;
 }
 
-/** Answers requests instead of the API. */
+/** Answers requests in place of the API. */
 export interface ApiFront {
   readonly handle: HandleApi;
-  /** Resolves when it uses the handler no more. The service closes after that. */
+  /** Resolves when the front no longer uses the handler. The service closes afterwards. */
   readonly stop: () => Promise<void>;
 }
 
 export interface Command {
-  /** The first argument that selects the command. */
+  /** The first argument, which selects the command. */
   readonly name: string;
   /** One phrase for `--help`. */
   readonly doc: string;
-  /** Arguments of a useful call, for `--help`. */
+  /** Arguments of a typical call, for `--help`. */
   readonly example: string;
-  /** The page of the documentation, from the project's root, for `--help`. */
+  /** Documentation page relative to the project's root, for `--help`. */
   readonly page: string;
   readonly flags: readonly CommandFlag[];
-  /** Whether a call that names no configuration reads `svc.conf`. Default: true. */
+  /** Whether the command reads `svc.conf` if no configuration is named. Default: true. */
   readonly readsUsualFile?: false;
-  /** Operands precede the configuration. Default: no operands. */
+  /** The operands, which precede the configuration. Default: none. */
   readonly operands?: CommandOperands;
-  /**
-   * Exit code of a call that is invalid, or whose `run` rejects. Default: 1. With 2, the exit code
-   * of a call without a connection is 3.
-   */
+  /** Exit code if the call is invalid or `run` rejects. Default: 1. If it is 2, a failed connection
+   * has exit code 3. */
   readonly failureCode?: 1 | 2;
   /** Resolves with the exit code. */
   readonly run: (call: CommandCall, context: CommandContext) => Promise<number>;

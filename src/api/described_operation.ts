@@ -1,14 +1,14 @@
-/** Permitted requests, as wings describe them to each other. @module */
+/** Permitted requests, in the form that wings share. @module */
 import type { Schema } from "./response/openapi/v3_schemas.ts";
 import type { DataPlan } from "./transaction/data_plan.ts";
 
-/** A value of an operation that a client chooses. */
+/** A value of an operation that clients choose. */
 export interface OperationParameter {
   readonly name: string;
   readonly schema: Schema;
-  /** Whether it is in a list or a group, where some characters need quotes. Default: it is not. */
+  /** Whether the value is part of a list or a group, where some characters need quotes. Default: false. */
   readonly isQuoted?: boolean;
-  /** Value of a parameter that may be left out. Default: it is required. */
+  /** Value if the parameter is omitted. Default: the parameter is required. */
   readonly fallback?: number;
 }
 
@@ -19,26 +19,26 @@ export interface DescribedOperation {
   readonly method: string;
   /** Encoded. */
   readonly path: string;
-  /** Query string with `{name}` for each parameter. */
+  /** Query string with `{name}` as placeholder of each parameter. */
   readonly template: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly parameters: readonly OperationParameter[];
   /** Null without a body. */
   readonly body: Schema | null;
-  /** Null without a body, or if it is not JSON. */
+  /** Null if there is no body, or if it is not JSON. */
   readonly result: Schema | null;
-  /** With a value of each parameter. */
+  /** Plan of the request with a sample value for each parameter. */
   readonly plan: DataPlan;
   /** Line of its file. */
   readonly line: number;
 }
 
-/** An operation without a plan, and the reason. */
+/** An operation that cannot be planned, and the reason. */
 export interface BrokenOperation extends Pick<DescribedOperation, "line" | "name" | "roles"> {
   readonly problem: string;
 }
 
-/** Returns the query string of an operation with values, by the names of its parameters. */
+/** Returns the query string of an operation. `values` are by name of the parameter. */
 export function fillTemplate(
   { template, parameters }: Pick<DescribedOperation, "parameters" | "template">,
   values: Readonly<Record<string, unknown>>,

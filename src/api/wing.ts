@@ -1,4 +1,4 @@
-/** The port of wings: a wing is a capability that the API can do without. `src/process/wings.ts`
+/** Interface of wings. A wing is a capability that the API can do without. `src/process/wings.ts`
  * lists the wings of the program. @module */
 import type { ErrorDefinition } from "../base/errors/definition.ts";
 import type { Config } from "../state/config/options.ts";
@@ -13,30 +13,30 @@ import type { ConfigReader } from "../state/config/config_files.ts";
 import type { Command, CommandContext } from "./command.ts";
 import type { HandleApi, PathOpener } from "./handler/handler.ts";
 
-/** The parts that a wing adds. Each may be absent. */
+/** The parts that a wing adds, all of which are optional. */
 export interface Wing extends PathOpener {
   /** Name of its folder. */
   readonly name: string;
-  /** Its options, whose values are fields of the configuration. */
+  /** Its options, which become fields of the configuration. */
   readonly options?: OptionTable;
   /** Its errors, which the reference lists with the errors of the API. */
   readonly errors?: Readonly<Record<string, ErrorDefinition<never>>>;
-  /** Rejects with an `Error` of one line if a package is missing that the configuration needs. */
+  /** Rejects with an `Error` of one line if a package is missing that the configuration requires. */
   readonly requirePackages?: (config: Config) => Promise<void>;
   /** In the order of `--help`. */
   readonly commands?: readonly Command[];
-  /** Data of the console by path of the admin server. */
+  /** Data for the console, by path of the admin server. */
   readonly adminData?: (appState: AppState, options: AdminDataOptions) => AdminData;
-  /** Makes what follows the service of a process, and reports by `observe`. */
+  /** Returns a watcher of the service of a process, which reports by `observe`. */
   readonly watch?: (observe: (event: Observation) => void) => Watcher;
   /** Opens the console. `pool` returns the figures of all pools; null before the service exists. */
   readonly openConsole?: (pool: () => PoolCounts | null) => AdminConsole;
-  /** Opens services of many databases, which replace the service of one. */
+  /** Opens services for many databases, in place of a single service. */
   readonly host?: HostOpener;
   readonly recordSql?: CommandContext["recordSql"];
 }
 
-/** Follows the service of a process. */
+/** Watches the service of a process. */
 export interface Watcher {
   observe(event: Observation): void;
   /** The API accepts connections. */
@@ -47,15 +47,15 @@ export interface Watcher {
 
 /** The console of a thread. It records requests, and shows them on the admin server. */
 export interface AdminConsole extends Pick<Watcher, "observe" | "stop"> {
-  /** Whether it records requests now, so that they must be measured. */
+  /** Whether it currently records requests, so that their times must be measured. */
   readonly isWatched: boolean;
-  /** Takes a line of the diagnostic log. */
+  /** Adds a line of the diagnostic log. */
   addLine(line: string): void;
   /** Returns the requests since the last call, for the console of another thread. */
   take(): unknown;
   /** Adds the requests of other threads, which their consoles have returned. */
   add(taken: readonly unknown[]): void;
-  /** Returns the function that finds its routes. */
+  /** Returns a function that finds the console's routes. */
   routes(appState: HandlerState, options: ConsoleOptions): FindRoute;
 }
 
@@ -69,7 +69,7 @@ export interface ConsoleOptions {
 
 export interface HostOpener {
   readonly isSet: (config: object) => boolean;
-  /** Rejects with an `Error` of one line if the options do not fit together. */
+  /** Opens the host. Rejects with an `Error` of one line if options contradict each other. */
   readonly open: (options: HostOptions) => Promise<ServiceHost>;
 }
 
@@ -87,14 +87,14 @@ export interface ServiceHost
   extends Pick<AppState, "announceShutdown" | "close" | "reloadConfig" | "reloadSchema"> {
   /** Configuration of the process. */
   readonly config: Config;
-  /** Whether a database executes a transaction. */
+  /** Whether any of the databases executes a transaction. */
   readonly isBusy: boolean;
   readonly handle: (request: Request) => Promise<Response>;
   /** Returns the routes of the admin server. */
   adminRoutes(options: HostAdminOptions): ReadonlyMap<string, GuardedRoute>;
-  /** Notices changes of the databases from now on. */
+  /** Starts to observe changes of the databases. */
   start(): void;
-  /** Ends the streams that would not end by themselves. */
+  /** Ends endless streams, such as live queries. */
   endStreams(): void;
 }
 
@@ -104,21 +104,19 @@ export interface HostAdminOptions {
   readonly processMetrics: () => string;
 }
 
-/** The request data on which data of the console depends. */
+/** The parts of the program that console data depends on. */
 export interface AdminDataOptions {
   /** The words that call the program, in SQL and advice. */
   readonly program: string;
-  /** Requests without a token run as the login role, as quick mode chose and reported. */
+  /** Whether requests without a token run as the login role, which quick mode has chosen and reported. */
   readonly isLoginRole: boolean;
 }
 
-/**
- * Functions that resolve with the data of a path, which is sent as JSON. They reject with an `AdminDataError`
- * for a request that they refuse.
- */
+/** Functions by path that resolve with data, which is sent as JSON. They reject with an
+ * `AdminDataError` if they refuse the request. */
 export type AdminData = ReadonlyMap<string, (request: Request) => unknown>;
 
-/** A refused request for data: its status, and the reason in one line. */
+/** Reports a refused request for data, with a status and a reason in one line. */
 export class AdminDataError extends Error {
   override readonly name = "AdminDataError";
   readonly status: number;

@@ -20,7 +20,9 @@ export type ErrorVariant =
   | "raise"
   | "revocation";
 
-/** Base of relative paths: the configuration file's folder, or the process's working directory. */
+/**
+ * Folder that relative paths start from: the configuration file's folder, or the working directory.
+ */
 export type FileBase = "configuration file" | "working directory";
 
 /** One dialect of the interface. */
@@ -50,14 +52,12 @@ export interface Dialect {
   readonly defaults: Readonly<Record<string, string>>;
   /** Grammar of the configuration file: TOML, or the Configurator grammar with groups and imports. */
   readonly fileSyntax: "toml" | "groups";
-  /**
-   * Unknown keys and values of the wrong type: `rejected` fails with an error, `ignored` treats both
-   * as unset. A schema that does not exist ends the start, or is awaited.
-   */
+  /** How the configuration treats unknown keys and values of the wrong type. `rejected`: the start
+   * fails. `ignored`: the option is unset, and a schema that does not exist yet is awaited. */
   readonly invalidConfig: "rejected" | "ignored";
-  /** Base of a relative `@path`, which names a file that holds the value. */
+  /** Folder that a relative `@path` starts from. Such a value is read from the file. */
   readonly valueFiles: FileBase;
-  /** The variable `DATABASE_URL` in the process: `db-uri` if nothing else sets it, or ignored. */
+  /** Whether the environment variable `DATABASE_URL` sets `db-uri` if nothing else does. */
   readonly databaseUrl: "used" | "ignored";
   /** Also sends the version as `application_name` for keyword connection strings (`host=…`). */
   readonly namesApplicationInKeywords: boolean;
@@ -72,28 +72,29 @@ export interface Dialect {
   >;
   /** Details that describe a database server: sent to clients and logged, or logged only. */
   readonly serverDetails: "sent" | "logged";
-  /** Details of a request whose backend ends its connection: the server's message, or libpq's. */
+  /** Details of the error for a request whose backend ends its connection: the server's message, or libpq's. */
   readonly endedBackend: "server's message" | "no connection";
   /** Whether svc logs its 500 errors in full, except connection errors. */
   readonly ownFailures: "logged" | "not logged";
   /** Message of a query string that cannot be parsed: in words, or in the wording of PostgREST's
    * parser. */
   readonly parseErrors: "in words" | "of the parser";
-  /** Whether svc logs hints for errors without a hint. */
+  /** Whether svc logs a hint for errors that lack one. */
   readonly advice: "logged" | "not logged";
-  /** Schema cache loads after which the pool replaces its connections. */
+  /** Which loads of the schema cache make the pool replace its connections. */
   readonly poolFlush: "every load" | "all but the first";
-  /** The service stays ready for this time without its listening connection, while the database answers. */
+  /** How long the service stays ready without its listening connection, while the database answers. */
   readonly maxListenerLossMs: number;
-  /** How the log explains the new syntax of `jwt-role-claim-key`. */
+  /** Log text that explains the new syntax of `jwt-role-claim-key`. */
   readonly rolePathGuide: string;
   /** Value of `Retry-After`: the seconds until the next connection attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
-  /** Trace header of the response if the request lacks it. */
+  /** Trace header that the response gets if the request lacks it. */
   readonly missingTrace: "omitted" | "empty";
   /** Status of the admin server's checks while the API is not served. */
   readonly notServingStatus: 500 | 503;
-  /** `--ready` if the admin server binds to all addresses: requests a loopback address, or fails. */
+  /** How `--ready` works if the admin server binds to all addresses: by a loopback address,
+   * or not at all. */
   readonly readyOnWildcard: "loopback" | "error";
   /** The lowest `log-level` that logs problems of the environment, such as lost notifications. */
   readonly findingSeverity: LogLevel;
@@ -101,12 +102,15 @@ export interface Dialect {
   readonly findingsLevel: LogLevel;
   /** Whether the admin server shows the configuration. */
   readonly configPage: "shown" | "absent";
-  /** Whether the admin server shows the schema cache to this machine only, or to any client. */
+  /**
+   * Clients that may read the schema cache on the admin server: programs on this machine, or all.
+   */
   readonly schemaCachePage: "guarded" | "open";
 
   /** Parameters of writes that PostgREST ignores, such as `limit`: applied or rejected, or ignored. */
   readonly writeParameters: "applied" | "ignored";
-  /** CSV: NULL apart from texts and RFC 4180, or the row text of PostgreSQL and the field `NULL`. */
+  /** How CSV represents NULL: distinct from texts by the rules of RFC 4180, or as PostgreSQL's row
+   * text and the field `NULL`. */
   readonly csv: "exact" | "row text";
   /** `select=` of a write to a relation with a primary key: all columns, or the columns of the
    * key. */
@@ -119,7 +123,8 @@ export interface Dialect {
   readonly queryMethod: "listed" | "not listed";
   /** `Range-Unit` in a response with `Content-Range`. */
   readonly rangeUnit: "sent" | "left out";
-  /** Shared caches that mix no answers: any that knows `Vary`, or those that store none to `Authorization`. */
+  /** Shared caches that never mix up answers: caches that respect `Vary`, or caches that do not
+   * store answers to requests with `Authorization`. */
   readonly sharedCaches: "any" | "without tokens";
 }
 

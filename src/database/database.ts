@@ -1,4 +1,4 @@
-/** The port between the service and PostgreSQL: transactions in, results out. @module */
+/** Interface between the service and PostgreSQL: transactions in, results out. @module */
 import type { Dialect } from "../base/dialect.ts";
 import type { BodySpool } from "../base/lib/body_spool.ts";
 import type { Deadline } from "../base/lib/time_limits.ts";
@@ -6,11 +6,12 @@ import type { Histogram } from "../base/observe/metric_registry.ts";
 import type { Transaction, TransactionEvents, TransactionResult } from "./transaction.ts";
 
 export interface Caller {
-  /** Aborted when the client leaves. The pool reads it late: runtimes create it on first access. */
+  /** Aborted when the client disconnects. The pool reads this property only when it needs it,
+   * because runtimes create the signal on first access. */
   readonly signal: AbortSignal;
-  /** Cancels the transaction when its time is over. Default: null, for no limit. */
+  /** Time limit; the transaction is canceled when it is exceeded. Default: null, for no limit. */
   readonly deadline?: Deadline | null;
-  /** The pool sets the time in its queue. Default: nothing is measured. */
+  /** Receives the time that the transaction waits in the queue. Default: no receiver. */
   readonly timing?: QueueTiming | null;
   /** Receives what happens while the transaction runs. Default: no receiver. */
   readonly events?: TransactionEvents | null;
@@ -21,7 +22,7 @@ export interface QueueTiming {
   queueMs: number;
 }
 
-/** Defaults of implicit transactions; JIT costs short statements more than it saves. */
+/** Defaults of implicit transactions. JIT is off, because it costs short statements more than it saves. */
 export const connectionSetup = "set default_transaction_isolation = 'read committed'; " +
   "set default_transaction_read_only = off; set jit = off";
 
@@ -37,10 +38,8 @@ export interface Subscription {
   readonly version: string;
   /** `localhost:5432`; for a Unix socket its folder replaces the host. */
   readonly place: string;
-  /**
-   * Resolves when the server has answered a question over the connection, which is closed after 5 s without
-   * an answer; then it rejects. Absent for an embedded database.
-   */
+  /** Sends a query over the connection. Resolves when the server has answered; rejects and closes
+   * the connection after 5 s. Absent for an embedded database. */
   ask?(): Promise<void>;
   /** Ends the subscription and its events. Never hangs. */
   close(): Promise<void>;
@@ -48,15 +47,15 @@ export interface Subscription {
 
 export interface SubscriptionEvents {
   notified(payload: string): void;
-  /** The connection is lost; emitted once, after {@linkcode Subscribe} has resolved. */
+  /** Emitted once when the connection is lost, after {@linkcode Subscribe} has resolved. */
   lost(reason: string): void;
 }
 
 /** Listens to a channel. Rejects if that fails. */
 export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
 
-/** Over a connection of the pool, or a separate one if the pool has a single connection. Rejects on
- * failure. */
+/** Sends a notification over a connection of the pool, or a separate one if the pool has a single
+ * connection. Rejects on failure. */
 export type Notify = (channel: string, payload: string) => Promise<void>;
 
 export type ConnectionStep =
@@ -71,7 +70,7 @@ export type ConnectionStep =
   | "terminated: network error"
   | "terminated: init failure";
 
-/** An event of the pool, emitted while the log has its most detailed level. */
+/** An event of the pool. The pool emits events only at the most detailed log level. */
 export type PoolEvent =
   | { readonly kind: "pool-acquiring" }
   | { readonly kind: "pool-acquired" }
@@ -87,7 +86,8 @@ export type StandbyEvent =
 export interface DatabaseWatcher {
   /** Receives the events of the pool; null turns them off. */
   readonly trace: ((event: PoolEvent) => void) | null;
-  /** A pooler in transaction mode was found. With `"auto"`, statements are unnamed from then on. */
+  /** Called when a pooler in transaction mode is detected. With `"auto"`, statements are unnamed
+   * from then on. */
   readonly onPooler: () => void;
   /** Receives the events of standbys. Default: no receiver. */
   readonly onStandby?: (event: StandbyEvent) => void;
@@ -110,9 +110,9 @@ export interface DatabaseOptions {
 }
 
 export interface ReplicaSettings {
-  /** A standby that lags further executes no reads. */
+  /** A standby with a greater lag executes no reads. */
   readonly maxLagMs: number;
-  /** Result of a read for which no standby is fit: the primary, or an error. */
+  /** Treatment of a read that no standby can execute: the primary executes it, or an error is returned. */
   readonly fallback: "primary" | "error";
 }
 
@@ -126,7 +126,7 @@ export interface StandbyCounts {
   readonly reads: number;
 }
 
-/** Current numbers of reads that standbys may execute, for metrics. */
+/** Current numbers of reads on standbys, for metrics. */
 export interface ReplicaCounts {
   readonly standbys: readonly StandbyCounts[];
   /** Reads that the primary executed instead of standbys, by reason. */
@@ -139,53 +139,52 @@ export interface ReplicaCounts {
 export interface Database {
   /**
    * Runs a transaction. The receiver of the reply owns its body and reads or discards it: a stream
-   * that is neither read nor discarded keeps a connection busy. A `caller` that leaves cancels a
-   * read, running or queued; a write runs to its end. When the caller's deadline is over, a queued
-   * transaction rejects with `134`, and a running one is canceled; its result then comes from
-   * PostgreSQL.
+   * that is neither read nor discarded keeps a connection busy. If the `caller` disconnects, a
+   * running or queued read is canceled; a write runs to its end. If the deadline is exceeded, a
+   * queued transaction rejects with `134`. A running one is canceled, and PostgreSQL reports the
+   * result.
    *
    * If its end is `open`, the result has the open transaction, which the caller ends in any case.
    *
-   * Throws `DatabaseError` if a statement fails, with its position as `statement`. Throws `cannotConnect`,
-   * `connectionLost` and `acquisitionTimeout` of the catalogue.
+   * Throws `DatabaseError` if a statement fails, with its position as `statement`. Throws
+   * `cannotConnect`, `connectionLost` and `acquisitionTimeout` of the catalogue.
    */
   transaction(transaction: Transaction, caller?: Caller): Promise<TransactionResult>;
   version(): Promise<string>;
-  /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */
+  /** Closes idle connections now, and busy ones when they are returned. New connections replace them. */
   flush(): void;
   counts(): PoolCounts;
-  /**
-   * Asks the server over an idle connection; null where none is idle. Resolves with its answer.
-   * Rejects if no answer arrives within 5 s, and closes the connection. Absent without a pool of
-   * sockets.
-   */
+  /** Queries the server over an idle connection; null if none is idle. Rejects if no answer arrives
+   * within 5 s, and closes the connection. Absent without a pool of sockets. */
   ask?(): Promise<void> | null;
-  /** Asks over each idle connection before it is used again, and closes it after a second. Absent without a pool of sockets. */
+  /** Tests each idle connection by a query before its next use. Closes it if no answer arrives
+   * within a second. Absent without a pool of sockets. */
   suspect?(): void;
-  /** Whether standbys may execute reads; `standby` and `wantsBookmark` of transactions mean nothing otherwise. Default: false. */
+  /** Whether standbys may execute reads. If false, `standby` and `wantsBookmark` of transactions
+   * have no effect. Default: false. */
   readonly hasStandbys?: boolean;
-  /** Starts to observe primary and standbys; no standby executes a read before. Absent where nothing observes them. */
+  /** Starts to observe primary and standbys. Standbys execute no reads before. Absent without standbys. */
   observeServers?(): void;
   hasServingStandby?(): boolean;
   replicaCounts?(): ReplicaCounts;
   /** Whether a statement can be canceled while it runs. Default: true. */
   readonly canCancel?: boolean;
-  /** Null where no connection lives long enough to listen. */
+  /** Null if connections do not live long enough to listen. */
   readonly subscribe: Subscribe | null;
   /**
    * Starts an embedded database before its first transaction. Resolves with the result of its SQL; null
    * without SQL. Rejects with an `Error` of one line. Absent for other databases.
    */
   start?(): Promise<"applied" | "unchanged" | "changed" | null>;
-  /** Sends a notification, to check that a pooler does not lose it. Absent where no pooler is possible. */
+  /** Sends a notification, to test whether a pooler loses it. Absent if there can be no pooler. */
   readonly notify?: Notify;
-  /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */
+  /** Applies options. Replaces connections for which they differ, as {@linkcode flush} does. */
   configure(options: DatabaseOptions): void;
   /** Whether the last connection is encrypted; null before the first one over a network. Absent without sockets. */
   isEncrypted?(): boolean | null;
   /** Seconds that transactions waited for a connection; absent without a pool. */
   readonly queueSeconds?: Histogram;
-  /** Keeps the bodies of slow readers; absent where these keep their connections. */
+  /** Stores the bodies of slow readers. Absent if slow readers occupy their connections instead. */
   readonly bodySpool?: BodySpool;
   watch(watcher: DatabaseWatcher): void;
   /** Closes all connections; transactions in progress finish first. */

@@ -41,7 +41,8 @@ export function isConnectionLost(thrown: unknown): boolean {
     !isOfFunction(thrown.failure);
 }
 
-/** Whether a function raised the failure, or has it from another server: the connection continues. */
+/** Returns whether a function raised the failure, or got it from another server. The connection is
+ * still usable then. */
 function isOfFunction({ fatal, subject }: DatabaseFailure): boolean {
   return fatal !== true && subject?.isNested === true;
 }

@@ -1,7 +1,8 @@
-/** A database whose transactions a function takes. @module */
+/** A database that passes its transactions to a function. @module */
 import type { Database } from "./database.ts";
 
-/** Returns a database that passes on no transaction by itself. Closing and changing it has no effect on `database`. */
+/** Returns a database that passes its transactions to a function. Closing or changing it has no
+ * effect on `database`. */
 export function interceptedDatabase(
   database: Pick<Database, "counts" | "version">,
   transaction: Database["transaction"],

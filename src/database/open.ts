@@ -1,5 +1,5 @@
-/** Opens the database that a connection string names. Each adapter is loaded when it is first
- * needed, so a runtime without sockets, or without WASM, never loads the other one. @module */
+/** Opens the database that a connection string names. Imports an adapter when it is first needed,
+ * so that runtimes without sockets or WASM never load the one that needs them. @module */
 import type { Database, DatabaseConfig, DatabaseDependencies } from "./database.ts";
 import type { Transport } from "./transport.ts";
 
@@ -23,7 +23,7 @@ export async function openDatabase(
   return openPostgres(config, dependencies);
 }
 
-/** A connection, and the function that closes it and an embedded database. */
+/** A connection, and the function that closes it. The function also closes an embedded database. */
 export interface OpenTransport {
   readonly transport: Transport;
   close(): Promise<void>;

@@ -26,7 +26,7 @@ export function versionNumber(text: string): string | null {
   return /^PostgreSQL (\d+[\d.]*)/.exec(text)?.[1] ?? null;
 }
 
-/** Reads `version()`. The end takes a second round trip, so a pooler in statement mode rejects it. */
+/** Reads `version()`. The transaction takes two round trips, so that a pooler in statement mode rejects it. */
 export async function readVersion(database: Pick<Database, "transaction">): Promise<string> {
   const { rows, open } = await database.transaction(versionTransaction);
   await open!.end("commit");

@@ -1,12 +1,15 @@
-/** Transactions as data: the statements of one, how it begins and ends, and its result. @module */
+/**
+ * Transactions as data: statements, how the transaction begins and ends, and its result. @module
+ */
 import type { ParamValue } from "../base/sql/fragment.ts";
 
 export type ResultUse =
   | "none"
   | "rows"
-  /** One row; all columns but the last are kept as text, the last is the body. */
+  /** The result is one row. Its last column is the body; the other columns are kept as text. */
   | "result"
-  /** The same, but of several statements: their bodies are whole, and go to {@linkcode TransactionEvents}. */
+  /** The same, for several statements. Their bodies are complete, and are passed to {@linkcode
+   * TransactionEvents}. */
   | "held";
 
 /**
@@ -16,12 +19,12 @@ export type ResultUse =
  * texts, of few characters.
  */
 export interface BodyFraming {
-  /** Between two rows; not before the first that follows an empty body. */
+  /** Put between two rows. Not put before the first row after an empty body. */
   readonly separator: string;
   readonly closing: string;
-  /** Bytes to leave out at both ends of the values of further rows. Default: 0. */
+  /** Number of bytes that are removed at both ends of the values of further rows. Default: 0. */
   readonly trimmedBytes?: number;
-  /** Whether a stream of the body begins with the first further row, however short it is. Default: false. */
+  /** Whether streaming of the body begins with the first further row, even of a short body. Default: false. */
   readonly isEager?: boolean;
 }
 
@@ -43,28 +46,27 @@ export type StatementRole =
   | "answer";
 
 export interface Statement {
-  /** Default: none, for statements of the service itself. */
+  /** Purpose of the statement. Default: none, for statements that no request causes. */
   readonly role?: StatementRole;
-  /** Position of its operation in a transaction. Default: the whole transaction. */
+  /** Position of the batch operation that it belongs to. Default: the whole transaction. */
   readonly operation?: number;
   /** SQL with `$1` …; the text is also the key under which it is prepared. */
   readonly text: string;
   readonly params: readonly ParamValue[];
   readonly use: ResultUse;
-  /**
-   * Reads each row of its single column when it arrives, so that the texts are not kept. `rows` of the result has
-   * what it returns. Default: the texts.
-   */
+  /** Parses each row when it arrives, so that the texts are not kept. The row has one column.
+   * `rows` of the result has the parsed values. Default: the texts. */
   readonly parse?: ((text: string) => unknown) | undefined;
-  /** Present if its result may have further rows that continue the body. */
+  /** Present if further rows of the result may continue the body. */
   readonly framing?: BodyFraming;
-  /** Whether it can run user-defined code, so what follows is never retried. Default: false. */
+  /** Whether it can run user-defined code, so that the transaction is not retried afterwards.
+   * Default: false. */
   readonly runsUserCode?: boolean;
-  /** Whether one prepared statement serves all roles and search paths. Default: false. */
+  /** Whether one prepared statement is valid for all roles and search paths. Default: false. */
   readonly isShared?: boolean;
-  /** Whether it is kept as the unnamed statement, which functions cannot replace. Default: false. */
+  /** Whether it is the unnamed statement, which functions cannot replace. Default: false. */
   readonly isUnnamed?: boolean;
-  /** Whether the text has values, so that it is neither kept prepared nor logged. Default: false. */
+  /** Whether the text contains values, so that it is neither prepared nor logged. Default: false. */
   readonly hasValues?: boolean;
   /** Search path and role that the statement is prepared for. Default: `planContext` of the transaction. */
   readonly planContext?: string;
@@ -75,7 +77,7 @@ export type IsolationLevel = "read committed" | "repeatable read" | "serializabl
 
 export type TransactionEnd = "commit" | "rollback";
 
-/** How BEGIN and COMMIT or ROLLBACK delimit a transaction. */
+/** How BEGIN and COMMIT or ROLLBACK enclose a transaction. */
 export interface TransactionBlock {
   readonly isolation: IsolationLevel;
   /** `open` leaves the end to {@linkcode OpenTransaction}, which takes a second round trip. */
@@ -84,36 +86,39 @@ export interface TransactionBlock {
 
 interface TransactionCommon {
   /**
-   * Null for an implicit transaction, which Sync alone delimits: it is `read committed` and ends with a commit.
-   * Its first statement sets the access mode and verifies the isolation level, so that a connection with other
-   * defaults refuses it with 25001. Implicit transactions can be pipelined, because one that fails leaves no
-   * open transaction. A connection without prepared statements may lead to a pooler and always uses a block.
+   * Null for an implicit transaction, which only Sync delimits: it is `read committed` and commits.
+   * Its first statement sets the access mode and checks the isolation level, so that it fails with
+   * 25001 on a connection with other defaults. Implicit transactions can be pipelined, because a
+   * failed one leaves no open transaction. A connection without prepared statements may use a
+   * pooler, and always uses a block.
    */
   readonly block: TransactionBlock | null;
   /** Run in order; the first failure ends the transaction. At most one of them has `use: "result"`. */
   readonly statements: readonly Statement[];
   /**
    * Search path and role of the transaction, as one text, for which its statements are prepared;
-   * null for the connection's. PostgreSQL plans a statement again when either differs, and it
-   * checks EXECUTE on functions that it inlines only then.
+   * null for the connection's. PostgreSQL plans a statement again when either differs. Only
+   * then it checks EXECUTE on functions that it inlines.
    */
   readonly planContext: string | null;
   /** Whether the pool emits events for the transaction. Default: true. */
   readonly isTraced?: boolean;
-  /** Identifies transactions that differ by their parameters alone; null if never to be pipelined. */
+  /** Identifies transactions that differ only by their parameters; null if they must not be pipelined. */
   readonly kind: object | null;
   /**
-   * Most bytes of all results with `use: "held"`. Above it the transaction rolls back, unless its end was
-   * sent with its statements, and its promise rejects with `141`. Default: no limit.
+   * Maximum total bytes of results with `use: "held"`. If it is exceeded, the promise rejects with
+   * `141`. The transaction then rolls back, unless its end was sent together with its statements.
+   * Default: no limit.
    */
   readonly maxHeldBytes?: number;
   /**
    * Whether the result has a bookmark. The position of a write is read after its COMMIT, in the
-   * same write to the socket; the position of a read is at or after everything that the read saw.
-   * Default: false.
+   * same write to the socket. The position of a read covers everything that the read saw. Default:
+   * false.
    */
   readonly wantsBookmark?: boolean;
-  /** Whether functions may leave settings, locks or tables to the session, which are then undone. Default: false. */
+  /** Whether functions may leave settings, locks or tables in the session, which must then be
+   * undone. Default: false. */
   readonly mayChangeSession?: boolean;
   /** Positions in the write-ahead log to check and to return. Default: none. */
   readonly walPosition?: WalPositionUse;
@@ -122,34 +127,30 @@ interface TransactionCommon {
 /** A place in the write-ahead log. */
 export interface WalPosition {
   readonly lsn: bigint;
-  /** Lowest position that covers all that the server showed before. */
+  /** Lowest position that covers everything that the server has shown. */
   readonly shownLsn: bigint;
-  /** Null where the server is a standby: it does not tell without privileges. */
+  /** Null for a standby, which shows it to privileged roles only. */
   readonly timeline: number | null;
 }
 
 interface WalPositionUse {
-  /** Position that a standby must have replayed, or the transaction fails before its first
-   * statement. Null if it may execute at once. */
+  /** Minimum position that a standby must have replayed; otherwise the transaction fails before its
+   * first statement. Null for no condition. */
   readonly minReplayed: bigint | null;
-  /** Whether the result has the server's position after the transaction. */
+  /** Whether the result contains the server's position after the transaction. */
   readonly isReturned: boolean;
 }
 
 export interface StandbyUse {
-  /**
-   * The client's bookmarks, separated by commas, or null. The primary executes the read if a text
-   * is not a bookmark, or if the bookmarks cannot be compared.
-   */
+  /** The client's bookmarks, separated by commas, or null. If one is malformed, or if they cannot
+   * be compared, the primary executes the read. */
   readonly bookmark: string | null;
-  /**
-   * Milliseconds since the schema cache of the read was loaded. A standby that lags further may
-   * lack what the read names, so it does not execute the read. Default: no limit.
-   */
+  /** Age of the schema cache that the read was planned with, in milliseconds. A standby with a
+   * greater lag may lack objects of the read, so it does not execute it. Default: no limit. */
   readonly schemaAgeMs?: number;
 }
 
-/** Receives what happens while a transaction runs. A transaction that is sent once more begins once more. */
+/** Receives the progress of a transaction. If a transaction is sent again, it begins again. */
 export interface TransactionEvents {
   begun(): void;
   held(result: HeldResult): void;
@@ -162,15 +163,18 @@ export interface HeldResult {
 
 export interface ReadTransaction extends TransactionCommon {
   readonly access: "read only";
-  /** `stream` hands out a large body while it arrives; `hold` keeps it until the transaction ends. */
+  /**
+   * `stream` returns a large body while it arrives. `hold` collects it until the transaction ends.
+   */
   readonly body: "stream" | "hold";
   /** `safe`: a second execution has no observable effect. */
   readonly retry: "safe" | "never";
-  /** Present if a standby may execute the transaction. Default: the primary does. */
+  /** Present if a standby may execute the transaction. Default: only the primary may. */
   readonly standby?: StandbyUse;
 }
 
-/** A transaction that may write: its body is held until the end is confirmed. PostgreSQL never executes it twice. */
+/** A transaction that may write. Its body is returned after the end is confirmed. PostgreSQL never
+ * executes it twice. */
 export interface WriteTransaction extends TransactionCommon {
   readonly access: "read write";
 }
@@ -178,9 +182,9 @@ export interface WriteTransaction extends TransactionCommon {
 export type Transaction = ReadTransaction | WriteTransaction;
 
 /**
- * A function may have left another role or search path on the connection. In this search path only
- * objects of `pg_catalog` have names without a schema, and PostgreSQL qualifies the names of all
- * other objects.
+ * Resets role and search path, which a function may have changed on the connection. With this
+ * search path, only names of `pg_catalog` need no schema, and PostgreSQL qualifies all other names
+ * in its output.
  */
 const sessionReset: readonly Statement[] = [
   { text: "reset role", params: [], use: "none" },
@@ -198,14 +202,14 @@ export const loginSearchPath: readonly Statement[] = [
   },
 ];
 
-/** Ends a wait for a lock, as of DDL in a transaction that stays open. */
+/** Limits the time to wait for a lock, for example of DDL in a transaction that stays open. */
 export const lockTimeout: Statement = {
   text: "set local lock_timeout to '5s'",
   params: [],
   use: "none",
 };
 
-/** Builds a read-only transaction for the service itself, in a search path of built-in objects alone. */
+/** Returns a read-only transaction for svc's own statements. Its search path contains only `pg_catalog`. */
 export function metadataTransaction(
   statements: readonly Statement[],
   end: TransactionBlock["end"] = "commit",
@@ -227,11 +231,11 @@ export function metadataTransaction(
 export type ResultColumns = readonly (string | null)[];
 
 export interface ResultBody {
-  /** Exact number of bytes; `null` for SQL NULL, for no row at all, and while it is unknown. */
+  /** Length in bytes; `null` for SQL NULL, without a row, and while it is unknown. */
   readonly length: number | null;
   /** The bytes if all have arrived; otherwise a stream with back-pressure. */
   readonly content: Uint8Array | ReadableStream<Uint8Array>;
-  /** Resolves with the error that ends the stream before its end; absent for bytes. */
+  /** Resolves with the error that interrupts the stream; absent for bytes. */
   readonly failure?: Promise<unknown> | undefined;
   /** Resolves when the stream has ended, failed or was cancelled; absent for bytes. */
   readonly ended?: Promise<void> | undefined;
@@ -242,11 +246,11 @@ export function discardBody({ content }: ResultBody): void {
   if (content instanceof ReadableStream) content.cancel().catch(() => {});
 }
 
-/** A transaction that was begun, and waits for its end. If a statement fails, the transaction rolls back. */
+/** A transaction that has begun, and that the caller must end. If a statement fails, it rolls back. */
 export interface OpenTransaction {
-  /** Executes further statements, and resolves with their result. A call awaits the result of the one before it. */
+  /** Executes further statements, and resolves with their result. A later call waits for the earlier one. */
   send(statements: readonly Statement[]): Promise<TransactionResult>;
-  /** Ends the transaction, in one write with its last statements. Resolves with their result. */
+  /** Executes the last statements and ends the transaction, in one write. Resolves with their result. */
   end(end: TransactionEnd, last?: readonly Statement[]): Promise<TransactionResult>;
 }
 
@@ -260,8 +264,8 @@ export interface TransactionResult {
   readonly rows: readonly (readonly (readonly (string | null)[])[])[];
   /**
    * Position that a later read must have reached to see what this transaction wrote or saw; an
-   * opaque text. Absent or null if there is no position: the transaction wants none, rolled back,
-   * or the position is unknown.
+   * opaque text. Absent or null if none was requested, if the transaction rolled back, or if the
+   * position is unknown.
    */
   readonly bookmark?: string | null;
   /** The server's position after the transaction; absent if it was not read. */

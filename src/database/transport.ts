@@ -15,7 +15,8 @@ export interface Transport {
   /** Pauses the `data` events; `resume` continues them. */
   pause(): void;
   resume(): void;
-  /** Over a separate connection. Errors are ignored. Absent where the server cannot read it. */
+  /** Sends a cancel request over a separate connection. Errors are ignored. Absent if the server
+   * does not support it. */
   cancel?(): void;
   /** Values that the server reported at the start of the connection. Absent for the embedded engine. */
   readonly parameters?: ReadonlyMap<string, string>;

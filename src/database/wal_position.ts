@@ -5,12 +5,11 @@ import { compile, param, sql } from "../base/sql/fragment.ts";
 import { raise } from "../base/sql/raise.ts";
 
 /**
- * Reads the position of the end of the log on a primary, or of replay on a standby, and what the standby has
- * received.
+ * Reads the end of the WAL on a primary; on a standby, the positions of replay and of receipt.
  *
- * A commit is in the log of a primary before other transactions see it, so the position covers
- * every earlier snapshot. A standby shows a commit while it replays it, before its position is
- * after it.
+ * On a primary, a commit is in the WAL before other transactions see it, so the position covers
+ * every earlier snapshot. A standby shows a commit during its replay, slightly before its replay
+ * position covers it.
  */
 export const positionStatement: Statement = {
   text:
@@ -34,7 +33,8 @@ const checkText = compile(
   sql`select case when not (${isReplayed}) then ${raise(sql`'position'`)} end`,
 ).text;
 
-/** Raises `position`. It passes on a promoted server, which has all. */
+/** Raises `position` if a standby has not replayed it. A promoted server passes, because it has
+ * replayed everything. */
 export function positionCheck(min: bigint): Statement {
   return { text: checkText, params: [lsnText(min)], use: "none", isShared: true };
 }
@@ -50,13 +50,14 @@ export function readPosition(row: ResultColumns): WalPosition | null {
   return { lsn: end, shownLsn: end, timeline: timelineOf(file) };
 }
 
-/** While a standby has more to replay, a position within the next record covers what it shows. */
+/** Returns a position that covers what a standby shows. While the standby has more to replay, that is a position
+ * within the next record. */
 function shownBy(replayed: bigint, receivedText: string | null): bigint {
   const received = receivedText === null ? null : parseLsn(receivedText);
   return received !== null && received > replayed ? replayed + 1n : replayed;
 }
 
-/** `0/47BFAF8`: two numbers of 32 bits. Returns null for another text. */
+/** Parses `0/47BFAF8`, two numbers of 32 bits. Returns null for other texts. */
 export function parseLsn(text: string): bigint | null {
   const [, high, low] = /^([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text) ?? [];
   if (high === undefined) return null;
@@ -71,7 +72,8 @@ export function lsnText(lsn: bigint): string {
 /** Bytes of the headers of a page, and of the first page of a segment. */
 const [pageHeaderBytes, segmentHeaderBytes] = [24n, 40n] as const;
 
-/** No record ends at the header of a page, so an idle standby never reaches that position. */
+/** Returns the end of the last record before a position. No record ends in a page header, so an
+ * idle standby never reaches a position there. */
 export function recordEnd(
   lsn: bigint,
   { block, segment }: { readonly block: bigint; readonly segment: bigint },
@@ -80,12 +82,12 @@ export function recordEnd(
   return lsn % block === pageHeaderBytes ? lsn - pageHeaderBytes : lsn;
 }
 
-/** Returns a number of bytes. An unreadable text has a size that is greater than any position. */
+/** Returns a number of bytes. For an unreadable text, the size is greater than any position. */
 function sizeOf(text: string | null): bigint {
   return text !== null && /^[1-9]\d*$/.test(text) ? BigInt(text) : 1n << 64n;
 }
 
-/** The first eight digits of a log file's name are the timeline. */
+/** Returns the timeline, which is the first eight digits of the name of a WAL file. */
 function timelineOf(file: string): number | null {
   return /^[0-9A-F]{24}$/i.test(file) ? parseInt(file.slice(0, 8), 16) : null;
 }
@@ -109,7 +111,7 @@ export function parseBookmark(text: string): Bookmark | null {
   return { timeline: parseInt(timeline, 16), lsn: BigInt(`0x${lsn}`) };
 }
 
-/** Returns the highest, of a list; null if one is malformed, or if timelines differ. */
+/** Returns the highest bookmark of a list; null if one is malformed, or if timelines differ. */
 export function readBookmarks(text: string): Bookmark | null {
   let highest: Bookmark | null = null;
   for (const item of text.split(",")) {

@@ -4,17 +4,17 @@ import type { liveOptions } from "../wings/live/live_options.ts";
 import type { mcpOptions } from "../wings/mcp/mcp_options.ts";
 import type { operationOptions } from "../wings/operations/operation_options.ts";
 
-/** Options that only the process of svc uses. */
+/** Options that only the program uses. */
 type ProcessOption =
   | `${"adminServer" | "log" | "metrics"}${string}`
   | `server${"HeaderTimeout" | "Host" | "IdleTimeout" | "MaxConnections" | "Port" | "Reuseport"}`
   | `server${"Unix" | "Workers"}${string}`
   | "dbEmbeddedInit";
 
-/** Fields that the options of a handler lack, or that it describes itself. */
+/** Options that the handler does not have, or documents differently. */
 type DescribedOption = "dbSchemas" | "dbUri" | "dialect" | "jwtSecret" | "wingOptions";
 
-/** A program passes the text of the operations. */
+/** The operations as text. */
 interface OperationValues extends Omit<OptionValues<typeof operationOptions>, "operations"> {
   readonly operations: string | null;
 }

@@ -33,7 +33,7 @@ const tenantHost: HostOpener = {
   },
 };
 
-/** In the order of `--help`; the first that has a path answers it. */
+/** In the order of `--help`. The first wing that has a path answers it. */
 export const wings: readonly Wing[] = [
   auditWing,
   mcpWing(),
@@ -54,7 +54,7 @@ export const allErrors: Readonly<Record<string, ErrorDefinition<never>>> = Objec
   ...wings.map((wing) => wing.errors),
 );
 
-/** Returns the data of the console that wings have. */
+/** Returns the console data of all wings. */
 export function adminData(appState: AppState, options: AdminDataOptions): AdminData {
   return new Map(wings.flatMap(({ adminData }) => [...adminData?.(appState, options) ?? []]));
 }
@@ -65,17 +65,17 @@ export function openConsole(config: Config, pool: () => PoolCounts | null): Admi
   return hasConsole ? partOfWings("openConsole")?.(pool) ?? null : null;
 }
 
-/** Returns what serves many databases; null if the configuration has one. */
+/** Returns the opener of many databases; null if the configuration has one database. */
 export function hostOf(config: object): HostOpener | null {
   const host = partOfWings("host");
   return host?.isSet(config) ? host : null;
 }
 
-/** Returns the SQL that records changes of tables; empty without live queries. */
+/** Returns the SQL that records changes of tables; empty if live queries are off. */
 export const recordSql: CommandContext["recordSql"] = (login, tables) =>
   partOfWings("recordSql")?.(login, tables) ?? "";
 
-/** Returns a part that one wing has. */
+/** Returns a part of the wing that has it. */
 function partOfWings<Name extends keyof Wing>(name: Name): Wing[Name] | undefined {
   return wings.find((wing) => wing[name] !== undefined)?.[name];
 }

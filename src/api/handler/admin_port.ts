@@ -1,23 +1,23 @@
-/** The interface between a handler and its admin server (`src/process/server/create_admin.ts`), which may be
- * another bundle. @module */
+/** Interface between a handler and its admin server (`src/process/server/create_admin.ts`), which
+ * may be in different bundles. @module */
 import type { Observation } from "../../base/observe/observation.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 
-/** Name of the method that `createAdmin` calls, which may come from another bundle. */
+/** Name of the method that `createAdmin` calls on a handler. */
 export const adminExtension: unique symbol = Symbol.for("svc.admin") as never;
 
-/** Receives what happens to a handler. */
+/** Receives the events of a handler. */
 export interface HandlerWatcher {
-  /** The service has started: before its first request. */
+  /** Called when the service has started, before its first request. */
   start(appState: AppState): void;
   observe(event: Observation): void;
-  /** Returns whether requests are measured in the queue and in the database. */
+  /** Returns whether the time of requests in the queue and in the database is measured. */
   isTimed(): boolean;
   /** The handler was closed. */
   close(): void;
 }
 
-/** A handler that takes a watcher. */
+/** A handler that accepts a watcher. */
 export interface WatchableHandler {
   /**
    * Sets the watcher. Returns the function that starts the service and resolves with it; with null

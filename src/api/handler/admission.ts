@@ -1,16 +1,13 @@
 /**
- * Admits requests. A request is checked in the order of this list. The first check that fails
- * decides the response, and no later one runs:
+ * Admits requests. A request is checked in the order of this list. The first failed check decides
+ * the response, and later checks do not run:
  *
- * 1. Open connections: `src/process/server/`.
- * 2. Lengths of URL and header: `src/api/request/length_limits.ts`.
- * 3. Preflights, invalid hosts and health checks are answered: `early_answers.ts`.
- * 4. Limits by address, token and its revocation, origin, limits by role, claim and token, requests in
- *    progress: {@linkcode admit}.
- * 5. Schema cache, path, method, and the plan as far as it needs no body: `plan_request.ts`.
- * 6. Body: `src/api/request/body/body.ts`.
- * 7. Queue: `src/database/pool/`.
- * 8. Cost of the plan, then the transaction: `script_run.ts`.
+ * 1. Open connections: `src/process/server/`. 2. Lengths of URL and header:
+ * `src/api/request/length_limits.ts`. 3. Preflights, invalid hosts and health checks are answered:
+ * `early_answers.ts`. 4. Limits by address, token and its revocation, origin, limits by role, claim
+ * and token, requests in progress: {@linkcode admit}. 5. Schema cache, path, method, and the plan
+ * as far as it needs no body: `plan_request.ts`. 6. Body: `src/api/request/body/body.ts`. 7. Queue:
+ * `src/database/pool/`. 8. Cost of the plan, then the transaction: `script_run.ts`.
  *
  * @module
  */
@@ -27,10 +24,8 @@ import type { RawRequest } from "../request/raw_request.ts";
 import { isBatch } from "./batch/batch_head.ts";
 import type { Exchange } from "./exchange.ts";
 
-/**
- * Checks a request before its path matters, and sets its identity. Throws, or rejects with, the error of the
- * first check that fails. Returns null if it need not wait.
- */
+/** Runs the checks that do not depend on the path, and sets the identity of the request. Throws or
+ * rejects with the error of the first failed check. Returns null if all checks were synchronous. */
 export function admit(exchange: Exchange): Promise<void> | null {
   admitClient(exchange);
   const { identity, context: { snapshot: { config } } } = exchange;
@@ -43,7 +38,8 @@ export function admit(exchange: Exchange): Promise<void> | null {
     .then((found) => enter(exchange, found));
 }
 
-/** Checks a request before its token is verified. `pieces` are what policies match, if not the request itself. */
+/** Checks a request before its token is verified. `pieces` is the request that policies match, if
+ * it differs from the original. */
 export function admitClient(exchange: Exchange, pieces = exchange.pieces): void {
   if (exchange.refusal !== null) throw exchange.refusal;
   const { context: { snapshot: { rateLimits, config } } } = exchange;
@@ -53,7 +49,7 @@ export function admitClient(exchange: Exchange, pieces = exchange.pieces): void 
   exchange.admission?.chargeClient();
 }
 
-/** Returns what counts a request, or an operation of a batch; null without policies. */
+/** Returns the charges of a request or batch operation; null without policies. */
 export function admissionOf(
   { context: { snapshot: { rateLimits: limits, config }, counters }, client }: Exchange,
   pieces: RawRequest,
@@ -97,16 +93,16 @@ function enter(exchange: Exchange, identity: Identity): void {
   exchange.hasEntered = true;
 }
 
-/** Checks a request whose token was verified. */
+/** Checks a request after its token was verified. */
 export function admitIdentity(exchange: Exchange, identity: Identity): void {
   checkOrigin(exchange);
   exchange.admission?.chargeIdentity({ ...identity, token: exchange.credential.token });
 }
 
 /**
- * With `jwt-cookie-name`, rejects writes that a browser may send for a page of another origin, with
- * or without a token: such a page could also log the user in under another name. A page cannot make
- * a browser send a Bearer token.
+ * Rejects writes from pages of other origins if `jwt-cookie-name` is set. A browser would add the
+ * cookie. The check does not depend on a token, because such a page could also log the user in
+ * under another name. A Bearer token passes, because other pages cannot make a browser send one.
  */
 function checkOrigin(
   { request, pieces, credential, context: { snapshot: { config } } }: Exchange,
@@ -119,7 +115,9 @@ function checkOrigin(
   if (isForeignWrite({ method, headers, host }, rules)) throw errors.crossOriginWrite();
 }
 
-/** Names the client of an admitted request for limits: by its token's subject, or its network. */
+/**
+ * Returns a text that identifies the client for limits: the subject of its token, or its network.
+ */
 export function clientKeyOf({ identity, client }: Exchange): string {
   const { iss, sub } = JSON.parse(identity!.claims) as Readonly<Record<string, unknown>>;
   if (typeof sub === "string") return JSON.stringify(["subject", iss, sub]);

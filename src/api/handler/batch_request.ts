@@ -64,10 +64,8 @@ export async function respondToBatch(exchange: Exchange): Promise<Reply> {
   return await columns.guard(run(exchange, { operations, batch, payload, key: null }));
 }
 
-/**
- * Charges and plans each operation. If a limit or the guard refuses one, the operations before it are not
- * charged, so that a repeated batch can succeed.
- */
+/** Charges and plans each operation. If a limit or the guard refuses one, the charges of earlier
+ * operations are undone, so that a repeated batch can succeed. */
 async function planOperations(
   exchange: Exchange,
   { document, columns }: { readonly document: BatchDocument; readonly columns: RoleColumns },
@@ -111,7 +109,7 @@ function factsOf({ index, id, method, url }: BatchOperation): FailedOperation {
   return { index, id, method, url: quotable(url) };
 }
 
-/** Throws `131`, `132` and `136` as for a single request. */
+/** Checks an operation. Throws `131`, `132` and `136`, as for a single request. */
 function admitOperation(exchange: Exchange, pieces: RawRequest, admissions: Admission[]): void {
   const { identity, credential, context: { snapshot: { config } } } = exchange;
   const tooLong = lengthError(Object.entries(pieces.headers), pieces, config);

@@ -1,19 +1,16 @@
-/** Carries bookmarks between clients and the database: positions that later reads must have
- * reached. @module */
+/** Exchanges bookmarks with clients: positions that later reads must have reached. @module */
 import type { Transaction } from "../../database/transaction.ts";
 import type { RequestOperation } from "../transaction/script.ts";
 import { mayUseStandby, replicatedTransaction } from "../transaction/standby_use.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Longest text that may be a bookmark; svc's bookmarks have at most 25 characters. */
+/** Maximum length of a text that may be a bookmark. Bookmarks of svc have at most 25 characters. */
 const maxBookmarkLength = 64;
-/** Most bookmarks of one request, as clients that send requests at the same time have several. */
+/** Maximum bookmarks of one request. A client that sends requests in parallel has several. */
 const maxBookmarks = 8;
 
-/**
- * Returns a transaction with all that a database with standbys needs to know. `operation` is the request that a standby
- * may execute; null if only the primary may.
- */
+/** Returns a transaction with the data that a database with standbys needs. `operation` is the
+ * request that a standby may execute; null if only the primary may. */
 export function withReplicas(
   { pieces, context, identity }: Exchange,
   transaction: Transaction,
@@ -32,7 +29,7 @@ export function withReplicas(
 
 /**
  * Returns the bookmarks in a header, separated by commas; null if the header is absent. A text that
- * cannot be a bookmark becomes the empty text: the primary executes its read.
+ * cannot be a bookmark is returned as the empty text, so that the primary executes the read.
  */
 function readBookmark(text: string | undefined): string | null {
   if (!text) return null;

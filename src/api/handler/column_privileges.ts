@@ -1,5 +1,5 @@
-/** Reads and remembers the columns that roles may select, which `**` shows. System columns are
- * among them. @module */
+/** Reads and caches the columns that roles may select, for `**`. System columns are included.
+ * @module */
 import { relationOf, rowVersionIn } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/script.ts";
 import { OperationError } from "./batch/operation_error.ts";
@@ -8,13 +8,11 @@ import type { Caller, Database } from "../../database/database.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import type { QualifiedName, SelectableColumns } from "../../state/schema_cache/schema_cache.ts";
 
-/** Most pairs of a role and a relation that are remembered; the oldest is forgotten first. */
+/** Maximum number of cached pairs of role and relation. The oldest is evicted first. */
 const maxPairs = 1000;
 
-/**
- * The remembered columns. They are valid for one schema cache: a later GRANT takes effect after a
- * reload, a later REVOKE after the request that it refuses.
- */
+/** The cached columns for one schema cache. A later GRANT takes effect after a reload. A later
+ * REVOKE takes effect after the first request that PostgreSQL refuses. */
 export class ColumnPrivileges {
   readonly #database: Pick<Database, "transaction">;
   /** By role and relation. */
@@ -24,12 +22,12 @@ export class ColumnPrivileges {
     this.#database = database;
   }
 
-  /** Returns the remembered columns; undefined for a pair that is not remembered. */
+  /** Returns the cached columns; undefined if the pair is not cached. */
   recall(role: string, relation: QualifiedName): ReadonlySet<string> | undefined {
     return this.#columns.get(keyOf(role, relation));
   }
 
-  /** Reads the columns of relations, and remembers them. Returns false for a role that does not exist. */
+  /** Reads and caches the columns of relations. Returns false if the role does not exist. */
   async read(
     role: string,
     relations: readonly QualifiedName[],
@@ -65,22 +63,22 @@ export class ColumnPrivileges {
   }
 }
 
-/** PostgreSQL's names have no character 0. */
+/** Returns the key of a pair. Names in PostgreSQL do not contain NUL. */
 function keyOf(role: string, relation?: QualifiedName): string {
   return `${role}\0${relation === undefined ? "" : `${relation.schema}\0${relation.name}`}`;
 }
 
-/** The columns that the role of one request may select. Planning looks relations up. */
+/** The columns that the role of one request may select, which planning looks up. */
 export class RoleColumns implements SelectableColumns {
   readonly #privileges: ColumnPrivileges;
   readonly #role: string;
   readonly #caller: Caller | undefined;
-  /** Columns by relation; null where they cannot be read. */
+  /** Columns by relation; null if they cannot be read. */
   readonly #columns = new Map<string, ReadonlySet<string> | null>();
-  /** Relations that were looked up and are unknown. */
+  /** Relations that planning looked up and that are not cached. */
   readonly #unknown = new Map<string, QualifiedName>();
 
-  /** The reads end with the deadline of the caller. */
+  /** Reads end with the deadline of the caller. */
   constructor(privileges: ColumnPrivileges, role: string, caller?: Caller) {
     this.#privileges = privileges;
     this.#role = role;
@@ -95,8 +93,7 @@ export class RoleColumns implements SelectableColumns {
     return columns;
   }
 
-  /** Reads the columns of relations that were looked up and are unknown. Returns false if there are
-   * no columns. */
+  /** Reads the columns of relations that were looked up and are not cached. Returns false without such relations. */
   async readUnknown(): Promise<boolean> {
     const unknown = [...this.#unknown];
     if (unknown.length === 0) return false;
@@ -109,7 +106,8 @@ export class RoleColumns implements SelectableColumns {
     return wasRead;
   }
 
-  /** Returns the result. Forgets the columns of the role if it lacks a privilege: they may have changed. */
+  /** Returns the result of the work. If the role lacks a privilege, discards its cached columns,
+   * which may be outdated. */
   async guard<Result>(result: Promise<Result>): Promise<Result> {
     try {
       return await result;
@@ -121,7 +119,7 @@ export class RoleColumns implements SelectableColumns {
   }
 }
 
-/** Returns a query with its statement that reads no row versions, if the role may not read them. */
+/** Returns a query. If the role may not read row versions, its statement reads none. */
 export async function readableQuery(
   planned: PlannedQuery,
   columns: RoleColumns,

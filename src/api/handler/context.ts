@@ -1,4 +1,4 @@
-/** Makes the state that the requests of a snapshot share. @module */
+/** Creates the state that all requests with one snapshot share. @module */
 import { anonymousIdentity } from "../../state/auth/authenticate.ts";
 import { PlanCache } from "./plan_cache/plan_cache.ts";
 import type { HandlerState } from "../../state/app_state/handler_state.ts";
@@ -57,7 +57,7 @@ export function cachedContext(
   return current;
 }
 
-/** Returns the function that makes the contexts of requests from within, once for each snapshot. */
+/** Returns a function that creates the contexts of internal requests, one for each snapshot. */
 export function changedContext(
   change: (snapshot: Snapshot) => Snapshot,
 ): (context: Context) => Context {

@@ -1,4 +1,4 @@
-/** Answers requests that need no stage: preflights, invalid hosts, health checks. @module */
+/** Answers requests that need no stage: preflights, requests with invalid hosts, health checks. @module */
 import { preflightHeaders } from "../../base/http/cors.ts";
 import { isHostHeader } from "../../base/http/host.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
@@ -10,8 +10,7 @@ import { allowedOrigins, type EarlyAnswer, type Exchange } from "./exchange.ts";
 import { emptyReply } from "./headers.ts";
 import { healthRoute, unknownRoute } from "./route_names.ts";
 
-/** Returns the early answers of a service, in order. The health path does not change after the
- * start. */
+/** Returns the early answers of a service, in order. A reload does not change the health path. */
 export function earlyAnswers(
   appState: HandlerState,
   loading: AppStateOptions["loading"],
@@ -34,8 +33,8 @@ function answerPreflight(exchange: Exchange): Reply | null {
   return headers === null ? null : emptyReply(200, headers);
 }
 
-/** A server builds the request's URL from its `Host`, and takes the text after a slash for the
- * path. */
+/** Rejects an invalid `Host`. Servers build the URL of a request from it, so that a slash in it
+ * would change the path. */
 function answerInvalidHost(exchange: Exchange): Reply | null {
   if (isHostHeader(exchange.pieces.headers["host"] ?? null)) return null;
   exchange.route = unknownRoute;
@@ -54,14 +53,14 @@ function healthAnswer(check: HealthCheck): EarlyAnswer {
 
 const uncached: HeaderList = [["Cache-Control", "no-store"]];
 
-/** Answers a request with 200 or 503; null if its raw path is another one. */
+/** Answers a health check with 200 or 503; null for other paths. */
 export type HealthCheck = (request: Pick<RawRequest, "method" | "path">) => Promise<Reply> | null;
 
 /**
  * Returns the check for `server-health-path`, and for `/live` below it.
  *
- * Requests that arrive while a check runs share its result, because a check may query the database
- * and any client may request it. If work ends with its request, each request runs a check.
+ * Requests that arrive during a check share its result, because any client may request it, and it
+ * may query the database. If I/O ends with its request, each request runs a check of its own.
  */
 export function healthCheck(
   isReady: () => Promise<boolean>,

@@ -1,4 +1,4 @@
-/** One request on its way to its response, and the state that requests share. @module */
+/** A request on its way to its response, and the state that requests share. @module */
 import { type RequestTiming, Stopwatch } from "../../base/observe/stopwatch.ts";
 import type { Credential } from "../../state/auth/credential.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
@@ -28,39 +28,37 @@ import type { ColumnPrivileges } from "./column_privileges.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
 import type { RouteNames } from "./route_names.ts";
 
-/** Data of a request that the `Request` lacks. */
+/** Data about a request that `Request` does not have. */
 export interface RequestInfo {
-  /**
-   * Peer address without port; null for Unix sockets. Policies of `rate-limits` by address count
-   * all requests without an address together.
-   */
+  /** Peer address without port; null for Unix sockets. Policies of `rate-limits` by address count
+   * all requests without an address together. */
   readonly client?: string | null;
   /**
    * Keeps the runtime running until the promise settles, even after the response: a Worker's
    * `ctx.waitUntil`. Without it, a load of the schema cache may delay a response.
    */
   readonly waitUntil?: (work: Promise<void>) => void;
-  /** Returns true while other clients wait for a connection. Then slow bodies are refused. */
+  /** Returns whether other clients wait for a connection. Slow bodies are then refused. */
   readonly isContended?: () => boolean;
   /** Called when the whole body has arrived. */
   readonly bodyReceived?: () => void;
-  /** Path to serve: without the tenant's name. Default: the path of the URL. */
+  /** Path to serve, if it differs from the URL's path: the path without the tenant's name. Default:
+   * the path of the URL. */
   readonly path?: string;
-  /** The access log and the console leave the request out. Default: false. */
+  /** Whether the access log and the console omit the request. Default: false. */
   readonly isUnlogged?: boolean;
-  /** The caller, instead of the token's. Only code in this process sets it. Default: the
-   * token's. */
+  /** The caller, in place of the token's. Only code in this process can set it. Default: the token's. */
   readonly identity?: Identity;
-  /** The server sets `Content-Length` if the whole body is in memory. Default: false. */
+  /** Whether the server sets `Content-Length` for a body in memory. Default: false. */
   readonly setsContentLength?: boolean;
 }
 
-/** State that all requests of a snapshot share. */
+/** State that all requests with one snapshot share. */
 export interface Context {
   readonly snapshot: Snapshot;
   /** Plans of that snapshot. */
   readonly planCache: PlanCache;
-  /** Columns that roles may select, by the schema cache of that snapshot. */
+  /** Columns that roles may select, for the schema cache of the snapshot. */
   readonly columnPrivileges: ColumnPrivileges;
   readonly appState: HandlerState;
   readonly database: Database;
@@ -76,17 +74,17 @@ export interface Context {
   readonly routes: RouteNames;
   /** The identity of requests without a token; null if they need one. */
   readonly anonymous: Identity | null;
-  /** Answer the requests to some paths instead of the stages. */
+  /** Hosts of paths that wings answer in place of the stages. */
   readonly pathHosts: readonly PathHost[];
-  /** Decides which requests are planned; null for all. */
+  /** Decides which requests may be planned; null for all. */
   readonly guard: RequestGuard | null;
-  /** Returns the context of the service's present snapshot. */
+  /** Returns the context of the current snapshot. */
   readonly current: () => Context;
-  /** Answer requests instead of the stages, in order. */
+  /** Answers in place of the stages, in order. */
   readonly earlyAnswers: readonly EarlyAnswer[];
-  /** Change the replies of the stages, in order. */
+  /** Changes to the replies of the stages, in order. */
   readonly replySteps: readonly ReplyStep[];
-  /** Change all replies, after the other steps. */
+  /** Changes to all replies, in order, after the other steps. */
   readonly headerSteps: readonly ReplyStep[];
 }
 
@@ -98,78 +96,75 @@ export type RequestCounters = Readonly<
   >
 >;
 
-/** Answers the requests to some paths instead of the stages. */
+/** Answers the requests of some paths in place of the stages. */
 export interface PathHost {
-  /** The route of its requests in metrics. Default: the route of the exchange. */
+  /** Route of its requests in metrics. Default: the exchange's. */
   readonly route?: string;
-  /** Returns whether a raw path is one of the host's. */
+  /** Returns whether a raw path belongs to the host. */
   matches(path: string): boolean;
   /** Answers a request to one of the paths. Never rejects. */
   respond(exchange: Exchange): Promise<Reply>;
-  /** Returns the origins that CORS allows; `none` for no origin, null for any. Default: the API's
-   * origins. */
+  /** Returns the origins that CORS allows: `none` for no origin, null for any. Default: the API's origins. */
   allowedOrigins?(path: string): readonly string[] | null | "none";
 }
 
-/** A request to plan: an exchange, or an operation of its batch. */
+/** A request to check: an exchange, or an operation of its batch. */
 export interface GuardedRequest {
-  /** As it is parsed: a query request is a GET. */
+  /** The request as parsed; a query request is a GET. */
   readonly pieces: RawRequest;
-  /** Null if its plan cannot be shared. */
+  /** Null if its plan cannot be cached. */
   readonly shape: QueryShape | null;
-  /** Null before the body has arrived, and without a body. */
+  /** Null before the body has arrived, and for a request without a body. */
   readonly payload: Payload | null;
   /** Whether it is an operation of a batch. */
   readonly isPart: boolean;
 }
 
-/** Decides about the requests of a snapshot. */
+/** Decides which requests of a snapshot are permitted. */
 export interface RequestGuard {
-  /** Returns the permitted requests. Default: they are unknown. */
+  /** Returns the permitted requests. Default: unknown. */
   operations?(): readonly (BrokenOperation | DescribedOperation)[];
-  /**
-   * Checks a request: its head, and once more when its body has arrived. Returns whether the second check needs
-   * the whole body. Throws the error of a request that it refuses.
-   */
+  /** Checks a request: first its head, then again with its body. Returns whether the second check
+   * needs the whole body. Throws the error for a request that is not permitted. */
   check(exchange: Exchange, request: GuardedRequest): "text" | "keys";
-  /** Whether requests of a role are restricted. Default: they are. */
+  /** Returns whether requests of a role are restricted. Default: true. */
   binds?(role: string): boolean;
-  /** Called after each request that did not fail. */
+  /** Called after each successful request. */
   succeeded?(exchange: Exchange): void;
 }
 
-/** Makes the guard of a snapshot; null to let all requests pass. */
+/** Opens the guard of a snapshot; null if all requests are permitted. */
 export type OpenGuard = (snapshot: Snapshot) => RequestGuard | null;
 
-/** Answers a request, or returns null for the next one to do so. */
+/** Answers a request; null if the next answer must be tried. */
 export type EarlyAnswer = (exchange: Exchange) => Reply | Promise<Reply> | null;
 
-/** Returns the reply to an exchange with what the step adds to it. */
+/** Returns a reply to an exchange with the addition of the step. */
 export type ReplyStep = (reply: Reply, exchange: Exchange) => Reply;
 
-/** Why the reply of a request is an error. */
+/** Cause of an error response. */
 export interface RequestFailure {
   readonly thrown: unknown;
   /** The error that the client receives. */
   readonly error: ServiceError;
-  /** A hint for an error without a hint, or null. */
+  /** A hint for an error that lacks one, or null. */
   readonly advice: string | null;
 }
 
-/** The parts of a request that its head decides. */
+/** The parts of a request that are known from its head. */
 export interface ExchangeHead {
-  /** The request as database code sees it. */
+  /** The request in the form that database code sees. */
   readonly pieces: RawRequest;
   readonly credential: Credential;
   readonly identifiers: RequestIdentifiers;
-  /** The error of a head that is too long, or null. */
+  /** The error for a head that is too long, or null. */
   readonly refusal: ServiceError | null;
-  /** Measures the database; null if nothing needs it. */
+  /** Measures the time of the database; null if it is not needed. */
   readonly timing: RequestTiming | null;
   readonly info: RequestInfo;
 }
 
-/** One request. Its database work ends when it is aborted, or when its time is over. */
+/** One request. If it is aborted or exceeds its time limit, its database work ends. */
 export class Exchange implements Caller {
   readonly request: Request;
   readonly info: RequestInfo;
@@ -180,31 +175,31 @@ export class Exchange implements Caller {
   readonly refusal: ServiceError | null;
   readonly timing: RequestTiming | null;
   readonly stopwatch: Stopwatch;
-  /** Collects the statements of the request for the log; null if the log omits them. */
+  /** Collects the statements of the request for the log; null if they are not logged. */
   readonly statements: Statement[] | null;
   /** Null until the token is verified. */
   identity: Identity | null;
-  /** Whether it is one of the requests in progress. */
+  /** Whether it is counted as a request in progress. */
   hasEntered = false;
-  /** Counts the request; null without `rate-limits`. */
+  /** Charges of `rate-limits`; null without policies. */
   admission: Admission | null = null;
-  /** The end of the request's time, or null. */
+  /** The time limit of the request, or null. */
   deadline: Deadline | null = null;
-  /** Aliased embeds that the request addresses by their targets' names, which is deprecated. */
+  /** Embeds with an alias that the request addresses by the name of the target, which is deprecated. */
   targetNameUses: readonly TargetNameUse[] = noUses;
   /** Temporary files of the request. */
   readonly files: SpoolFile[] = [];
   /** Null unless the reply is an error. */
   failure: RequestFailure | null = null;
-  /** `metadata` answers the root with the JSON of `SchemaMetadata`. */
+  /** `metadata`: the root is answered with the JSON of `SchemaMetadata`. */
   rootReply: "document" | "metadata" = "document";
-  /** A load of the schema cache that the request has caused, and that nothing awaits. */
+  /** A load of the schema cache that the request has caused and does not wait for. */
   reload: Promise<void> | null = null;
-  /** The plan of a plain request, once it is planned. */
+  /** The plan of a plain request, after planning. */
   plan: DataPlan | null = null;
-  /** Name of the route for logs and metrics; null for the route of the path. */
+  /** Name of the route for logs and metrics; null to derive it from the path. */
   route: string | null = null;
-  /** Name of the operation that a guard found; null for other requests and for batches. */
+  /** Name of the operation that a guard recognised; null for other requests and for batches. */
   operation: string | null = null;
   /** Epoch milliseconds. */
   readonly time: number;
@@ -257,7 +252,7 @@ export class Exchange implements Caller {
     return this.#client;
   }
 
-  /** Starts the time that the request may take. */
+  /** Starts the time limit of the request. */
   startTime(): void {
     const { serverRequestTimeout: seconds } = this.context.snapshot.config;
     if (seconds === 0) return;
@@ -265,13 +260,13 @@ export class Exchange implements Caller {
     this.deadline.begin();
   }
 
-  /** Milliseconds up to the first use of this property. */
+  /** Milliseconds from the arrival to the first use of this property. */
   get durationMs(): number {
     return this.#durationMs ??= performance.now() - this.#startedAt;
   }
 }
 
-/** Returns the origins that CORS allows; `none` for no origin, null for any. */
+/** Returns the origins that CORS allows: `none` for no origin, null for any. */
 export function allowedOrigins(
   exchange: Exchange,
 ): readonly string[] | null | "none" {
@@ -281,7 +276,7 @@ export function allowedOrigins(
   return host.allowedOrigins(path);
 }
 
-/** Returns what answers a request instead of the stages; undefined for most requests. */
+/** Returns the host that answers a request in place of the stages; undefined for most requests. */
 export function pathHostOf({ context: { pathHosts }, pieces: { path } }: Exchange) {
   return pathHosts.find((host) => host.matches(path));
 }

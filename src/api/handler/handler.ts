@@ -20,18 +20,18 @@ export type { RequestInfo };
 /** Handles a request of the API. */
 export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
 
-/** Answers paths instead of the API, as wings do. */
+/** Opens the paths that a wing answers. */
 export interface PathOpener {
-  /** Opens the paths that it answers; null if the configuration does not set it. */
+  /** Opens the host of the paths; null if the configuration does not enable it. */
   readonly openPaths?: (
     appState: HandlerState,
     loading: AppStateOptions["loading"],
   ) => PathHost | null;
-  /** Makes what decides about the requests of a snapshot. */
+  /** Opens the guard of a snapshot. */
   readonly openGuard?: OpenGuard;
 }
 
-/** Makes the function that handles requests with a service. It never rejects. Wings answer some paths. */
+/** Returns the function that handles requests. It never rejects. Wings may answer some paths. */
 export function serviceHandler(
   appState: HandlerState,
   loading: AppStateOptions["loading"] = "shared",
@@ -59,7 +59,7 @@ export function serviceHandler(
 
 const noInfo: RequestInfo = {};
 
-/** Returns the function that asks each wing for its guard, and takes the first one. */
+/** Returns a function that opens the guard of the first wing that has one. */
 export function openGuardOf(wings: readonly PathOpener[]): OpenGuard {
   const opening = wings.flatMap(({ openGuard }) => openGuard ?? []);
   return (snapshot) => {
@@ -79,12 +79,12 @@ function answerEarly(exchange: Exchange): Reply | Promise<Reply> | null {
   return null;
 }
 
-/** Runs the stages of a request, or a wing. */
+/** Answers a request by the stages, or by a wing. */
 function respond(exchange: Exchange): Promise<Reply> {
   return pathHostOf(exchange)?.respond(exchange) ?? answer(exchange);
 }
 
-/** Runs the steps after the stages, and reports the outcome. */
+/** Runs the reply steps, and reports the outcome. */
 function finish(exchange: Exchange, made: Reply): Reply {
   const { context: { replySteps, appState }, info } = exchange;
   let reply = spooled(made, exchange);
@@ -97,7 +97,7 @@ function finish(exchange: Exchange, made: Reply): Reply {
   return reply;
 }
 
-/** Returns the error response to a request that reaches no service, with the error's details. */
+/** Returns the error response for a request that reaches no service, with details. */
 export function errorResponseTo(request: Request, error: ServiceError, dialect: Dialect): Response {
   const { status, headers, body } = errorResponse(error, {
     dialect: { ...dialect, serverDetails: "sent" },

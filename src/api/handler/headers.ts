@@ -3,7 +3,7 @@ import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Appends headers to the headers of a reply. */
+/** Returns a reply with additional headers. */
 export function withHeaders(reply: Reply, added: HeaderList): Reply {
   return added.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...added] };
 }
@@ -24,10 +24,8 @@ export function withoutHeader(removed: string, headers: HeaderList): HeaderList 
   return headers.filter(([name]) => name.toLowerCase() !== removed.toLowerCase());
 }
 
-/**
- * Makes a `Response`. Runtimes take longer for headers that the constructor gets. `omitsLength` leaves
- * `Content-Length` to the server.
- */
+/** Returns a `Response`. Headers are added after its construction, which runtimes do faster.
+ * `omitsLength` leaves `Content-Length` to the server. */
 export function responseWith(
   headers: HeaderList,
   body: BodyInit | null,

@@ -11,7 +11,7 @@ export class RequestsInFlight {
     this.#count++;
   }
 
-  /** Removes a request that has entered. */
+  /** Removes a request that was added. */
   leave(): void {
     this.#count--;
   }

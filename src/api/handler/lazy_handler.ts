@@ -1,4 +1,4 @@
-/** A handler that starts its service with the first request. @module */
+/** A handler that starts its service at the first request. @module */
 import { limitKeys } from "../../state/config/connection_limits.ts";
 import { noValues } from "../../state/config/load.ts";
 import type { ConfigSource } from "../../state/config/source.ts";
@@ -47,7 +47,7 @@ type PassedOptions = Pick<
   "fetch" | "now" | "observe" | "schemaCache" | "schemaCacheMaxAge" | "tenant"
 >;
 
-/** Dependencies of a handler apart from its configuration. Default of those that may be absent: none. */
+/** Dependencies of a handler other than its configuration. Optional ones are absent by default. */
 export interface HandlerDependencies extends Partial<PassedOptions> {
   readonly embeddedInit?: string;
   /** Extensions of the embedded database. */
@@ -61,7 +61,7 @@ interface StartedAppState {
   readonly handle: ReturnType<typeof serviceHandler>;
 }
 
-/** Makes a handler. It reads no source and opens no connection before the first request. */
+/** Returns a handler. It reads no source and opens no connection before the first request. */
 export function lazyHandler(
   source: () => ConfigSource,
   dependencies: HandlerDependencies,
@@ -118,10 +118,8 @@ function closedResponse(request: Request, dialect: Dialect = svcDialect): Respon
   return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
 }
 
-/**
- * Loads the schema of an embedded database, which may start for longer than a transaction waits.
- * Throws an `Error` without a schema cache.
- */
+/** Loads the schema of an embedded database, whose start may exceed the time limit of a
+ * transaction. Throws an `Error` if no schema cache is available. */
 async function becomeReady(appState: AppState): Promise<void> {
   if (appState.snapshot.cache === null && appState.database.start !== undefined) {
     await appState.database.start();
@@ -134,12 +132,12 @@ async function becomeReady(appState: AppState): Promise<void> {
   throw new Error(fields.message + details);
 }
 
-/** Dependencies of a handler, and what its service measures for an admin server. */
+/** Dependencies of a handler, and measurements of its service for an admin server. */
 type WatchedDependencies =
   & HandlerDependencies
   & Pick<AppStateOptions, "isCounted" | "isTimed" | "now" | "observe">;
 
-/** Returns the dependencies of a handler whose watcher, if any, receives the events, too. */
+/** Returns dependencies that also send events to a watcher, if there is one. */
 function watched(
   dependencies: HandlerDependencies,
   watcher: HandlerWatcher | null,
@@ -158,10 +156,8 @@ function watched(
   };
 }
 
-/**
- * Makes the function that starts the service. With pooled connections all requests share one start.
- * Otherwise each request that finds no schema cache loads it, since work ends with its request.
- */
+/** Returns the function that starts the service. With a pool, all requests share one start.
+ * Otherwise I/O ends with its request, so that each request without a schema cache loads it. */
 function makeStart(
   create: () => Promise<StartedAppState>,
   connections: Connections,

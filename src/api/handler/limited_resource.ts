@@ -1,4 +1,4 @@
-/** The resource that policies of `rate-limits` match a request by. @module */
+/** The resource of a request, by which policies of `rate-limits` match it. @module */
 import {
   decodedPath,
   isUnder,
@@ -22,7 +22,7 @@ export function limitedResource(
   };
 }
 
-/** Whether a request reads with parameters in its body, as QUERY does and POST to `$query`. */
+/** Returns whether a request is a read with parameters in its body: QUERY, or POST to `$query`. */
 function isQuery(
   request: { readonly method: string; readonly path: string },
   config: QueryRequestConfig,

@@ -42,7 +42,7 @@ export async function answer(exchange: Exchange): Promise<Reply> {
   return reply;
 }
 
-/** Ends a request in flight with its body. */
+/** Removes a request from those in progress at the end of its body. */
 function leaveAfter({ ended }: Reply, { context: { inFlight } }: Exchange): void {
   if (ended === undefined) inFlight.leave();
   else void ended.then(() => inFlight.leave());
@@ -112,7 +112,7 @@ function carryOut(exchange: Exchange, request: RequestPlan): Promise<Reply> {
   }
 }
 
-/** Describes the API, by a document or by its metadata. */
+/** Answers with a description of the API: a document, or its metadata. */
 async function describe(
   exchange: Exchange,
   { request, plan: planned, cache }: Extract<RequestPlan, { kind: "root" }>,
@@ -149,7 +149,7 @@ export function permittedOperations({ role, context: { guard } }: Exchange) {
   );
 }
 
-/** Executes a request, without row versions if the role may not read them. */
+/** Executes a request. Row versions are left out if the role may not read them. */
 async function executeByColumns(
   exchange: Exchange,
   request: PayloadRequest & { readonly columns: RoleColumns | null },

@@ -1,4 +1,4 @@
-/** Plans one request, by its shape if the plan cache knows that. @module */
+/** Plans one request, or takes the cached plan of its shape. @module */
 import type { OperationReferences } from "./batch/batch_references.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
@@ -30,17 +30,17 @@ import { RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
 import { type BodyRules, receiveRequestBody } from "./receive_body.ts";
 
-/** An operation of a batch to plan. */
+/** An operation of a batch that is planned. */
 interface PlannedPart {
   readonly pieces: RawRequest;
   readonly body: Uint8Array;
   /** The columns that the role of the request may select. */
   readonly columns: RoleColumns;
-  /** References from and to other operations, or null. Plans with references are not cached. */
+  /** References from and to other operations, or null. Plans with references are never cached. */
   readonly references: OperationReferences | null;
 }
 
-/** An exchange, or a part of it. A query request differs from the raw request of its exchange. */
+/** The request to plan: an exchange's, an operation's, or the GET of a query request. */
 interface PlanningInput {
   readonly exchange: Exchange;
   readonly pieces: RawRequest;
@@ -53,11 +53,11 @@ export interface PayloadRequest extends PlannedRequest {
   readonly payload: Payload | null;
 }
 
-/** The plan of a request: of one that needs rows, of the description of the API, or of OPTIONS. */
+/** The plan of a request: rows, a description of the API, or OPTIONS. */
 export type RequestPlan =
   | (PayloadRequest & {
     readonly kind: "data";
-    /** The columns that the plan depends on; null for a request without `**`. */
+    /** The columns on which the plan depends; null for a request without `**`. */
     readonly columns: RoleColumns | null;
   })
   | {
@@ -68,10 +68,8 @@ export type RequestPlan =
   }
   | OptionsPlan;
 
-/**
- * Plans an exchange, or an operation of its batch. Uses the cached plan of its shape if there is one; waits
- * only for a body.
- */
+/** Plans an exchange, or an operation of its batch. Uses the cached plan of its shape if there is
+ * one. Waits only for a body. */
 export function planRequest(
   exchange: Exchange,
   part: PlannedPart | null,
@@ -84,7 +82,7 @@ export function planRequest(
   return target === null ? planByShape(input) : planQuery(input, target);
 }
 
-/** Receives a body, unless a batch has it. */
+/** Receives the body. For an operation, the batch already has it. */
 function receiveBody(
   { exchange, part }: PlanningInput,
   reader: PayloadReader,
@@ -95,7 +93,7 @@ function receiveBody(
     : decodeBody(reader, part.body);
 }
 
-/** Plans a query request: receives its parameters, and plans the equivalent GET. */
+/** Plans a query request. Receives its parameters, and plans the equivalent GET. */
 async function planQuery(input: PlanningInput, target: QueryTarget): Promise<RequestPlan> {
   const { pieces, cache, exchange: { context: { guard, snapshot: { config } } } } = input;
   const check = (request: RawRequest) =>
@@ -134,7 +132,7 @@ function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
     });
 }
 
-/** Has the guard check a request. Returns what it needs of the body. */
+/** Checks a request by the guard. Returns which part of the body the guard needs. */
 function checkGuard(
   { exchange, pieces, part }: PlanningInput,
   shape: QueryShape | null,
@@ -148,7 +146,8 @@ function checkGuard(
 
 const noChecks: LongBodyChecks = {};
 
-/** Returns the decision about a body that is too long for one statement. Such a body is planned for it. */
+/** Returns a function that decides whether a body too long for one statement can be divided. The
+ * decision plans the request for such a body. */
 function divisibility(input: PlanningInput, { format }: PayloadReader): BodyRules["isDivisible"] {
   const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
   let body: BodyPlan | null = null;
@@ -158,7 +157,7 @@ function divisibility(input: PlanningInput, { format }: PayloadReader): BodyRule
   };
 }
 
-/** Returns the cached plan of a shape, or plans the request. */
+/** Returns the cached plan of a shape; plans the request if the shape is not cached. */
 function planLooked(
   input: PlanningInput,
   shape: QueryShape,
@@ -222,10 +221,8 @@ function selectableColumns(
   return part?.columns ?? new RoleColumns(columnPrivileges, identity!.role, exchange);
 }
 
-/**
- * Receives the body. Rejects the request before it receives a long body, if the body cannot change that, and
- * after the body's keys if they are invalid.
- */
+/** Receives the body. Rejects an invalid request before a long body arrives, if the body cannot
+ * change the result; after the body's keys, if these are invalid. */
 function receiveChecked(
   input: PlanningInput,
   reader: PayloadReader,

@@ -1,4 +1,4 @@
-/** Makes the exchange of a request: takes its head apart. @module */
+/** Creates the exchange of a request from its head. @module */
 import { RequestTiming } from "../../base/observe/stopwatch.ts";
 import { isOpaque } from "../../state/auth/api_keys.ts";
 import { bearerToken, readCredential } from "../../state/auth/credential.ts";
@@ -38,10 +38,8 @@ export function receive(request: Request, info: RequestInfo, context: Context): 
   });
 }
 
-/**
- * Returns a request with its path below the prefix, or to a health path; null otherwise. The prefix
- * follows on the name of a well-known address (RFC 8615), as in RFC 9728.
- */
+/** Returns a request with its path below the prefix, or to a health path; null for other paths. In
+ * a well-known URI (RFC 8615), the prefix follows the well-known name, as in RFC 9728. */
 function belowPrefix(
   raw: RawRequest,
   { serverPathPrefix, serverHealthPath }: Config,
@@ -69,7 +67,7 @@ function apiKeyOf({ headers }: RawRequest, { apiKeys, jwtApikeyHeader }: Config)
   return `Bearer ${key}`;
 }
 
-/** Returns the request without API keys, which database code must not see: they do not expire. */
+/** Returns the request without API keys. Database code must not see them, because they do not expire. */
 function withoutApiKey(raw: RawRequest, { apiKeys }: Config): RawRequest {
   if (apiKeys === null) return raw;
   const headers = Object.entries(raw.headers).filter(([name, value]) => {
@@ -81,10 +79,8 @@ function withoutApiKey(raw: RawRequest, { apiKeys }: Config): RawRequest {
   return { ...raw, headers: Object.fromEntries(headers) };
 }
 
-/**
- * Returns the request as database code sees it: without the token of a cookie, and with the tags that
- * uncompressed responses have.
- */
+/** Returns the request in the form that database code sees: without the cookie's token, and with
+ * entity tags of uncoded representations. */
 function asStored(
   raw: RawRequest,
   { jwtCookieName, serverCompression }: Pick<Config, "jwtCookieName" | "serverCompression">,
@@ -100,7 +96,7 @@ function asStored(
   return { ...pieces, headers: { ...headers, ...Object.fromEntries(conditions) } };
 }
 
-/** Returns the identifiers that the configuration demands. */
+/** Returns the identifiers that the configuration enables. */
 export function identifiersOf(
   { headers }: Request,
   { serverRequestIdHeader, dbTraceApplicationName }: Pick<

@@ -12,7 +12,7 @@ import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Payload } from "../request/body/body_decoder.ts";
 
-/** How a long body is checked while it arrives, and whether it may be divided. */
+/** How a long body is checked during its arrival, and whether it may be divided. */
 export interface BodyRules extends Pick<DivisionOptions, "isDivisible"> {
   readonly checks: LongBodyChecks;
 }
@@ -43,7 +43,7 @@ export function bodyOptions(
   };
 }
 
-/** Returns the lower one of the limits of all bodies and of queries. */
+/** Returns the limit of a query in a body: the lower of the limits of bodies and of queries. */
 function queryLimit(
   { serverMaxBodySize, serverMaxQueryBody }: Snapshot["config"],
 ): Pick<ReceivingOptions, "maxBytes" | "tooLarge"> {
@@ -53,7 +53,7 @@ function queryLimit(
   return { maxBytes: serverMaxQueryBody, tooLarge: errors.queryTooLarge };
 }
 
-/** Returns how a long body of a request is divided; only inserts are. The caller closes the files. */
+/** Returns how a long body is divided, which is possible for inserts. The caller closes the files. */
 function divisionOf(
   { pieces, context: { snapshot: { config }, bodySpool: { space } }, files }: Exchange,
   isDivisible: DivisionOptions["isDivisible"],

@@ -28,7 +28,7 @@ import { estimateOf } from "../transaction/script_errors.ts";
 import type { Context } from "./exchange.ts";
 import { hasHeader, withHeaders } from "./headers.ts";
 
-/** The inputs of replies in addition to operations and results. */
+/** The inputs of a reply other than operations and results. */
 type ReplyContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
 
 /** A script that has run. */
@@ -36,11 +36,11 @@ export interface FinishedScript {
   readonly script: RequestScript;
   readonly work: RequestWork;
   readonly result: Pick<TransactionResult, "body" | "columns" | "rows">;
-  /** Results of the operations of a batch. */
+  /** Results of a batch's operations. */
   readonly held: readonly HeldResult[];
 }
 
-/** Makes the reply of a script. Throws the error of the first check that a result fails. */
+/** Returns the reply of a script. Throws the error of the first failed check. */
 export function replyOf(finished: FinishedScript, context: ReplyContext): Reply {
   const { work: { operations: [operation], batch }, result } = finished;
   if (batch !== null) return replyToBatch(finished, batch, context);
@@ -80,7 +80,7 @@ function replyToBatch(
   }
 }
 
-/** Whether PostgreSQL or the service makes the body as JSON. */
+/** Returns whether PostgreSQL or the service writes the body as JSON. */
 function isJson({ representation: { format: { kind } } }: DataPlan): boolean {
   return kind === "array" || kind === "object" || kind === "geojson";
 }
@@ -132,7 +132,7 @@ function respond(
   }
 }
 
-/** Returns the headers of a deprecated relation, function or schema; undefined otherwise. */
+/** Returns the headers of a deprecated relation, function or schema; undefined if it is not deprecated. */
 function deprecationOf(
   { schema }: RequestOperation["request"],
   plan: DataPlan,

@@ -1,4 +1,6 @@
-/** The steps after the stages: each adds to replies what an option or a request demands. @module */
+/**
+ * The steps after the stages. Each adds to replies what an option or a request requires. @module
+ */
 import { formatServerTiming } from "../../base/observe/stopwatch.ts";
 import type { Config } from "../../state/config/options.ts";
 import { isResponseCoding } from "../../base/http/accept_encoding.ts";
@@ -14,7 +16,7 @@ import { version } from "../../base/version.ts";
 import { allowedOrigins, type Context, type Exchange, type ReplyStep } from "./exchange.ts";
 import { hasHeader, withHeaders, withoutHeader } from "./headers.ts";
 
-/** The parts of a context that decide which steps there are. */
+/** The parts of a context that decide which steps exist. */
 type StepContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
 
 /** Returns the steps for the replies of the stages, in order. */
@@ -51,7 +53,8 @@ export function headerSteps(context: StepContext): readonly ReplyStep[] {
   ];
 }
 
-/** Adds the prefix to the paths of headers, which `Link` does not need. Other hosts keep their addresses. */
+/** Adds the prefix to the paths in headers, except `Link`, which has no need of it. Addresses of
+ * other hosts are unchanged. */
 function addPrefix(prefix: string): ReplyStep {
   return (reply) => ({
     ...reply,
@@ -87,9 +90,7 @@ function compress(offered: NonNullable<Config["serverCompression"]>): ReplyStep 
     });
 }
 
-/**
- * Keeps pages of other origins from setting the cookie by a request that the origin check does not see.
- */
+/** Prevents other origins from setting the cookie by a request that the origin check cannot recognise. */
 function guardCookie(
   cookieName: string,
   { jwtCookieOrigins }: Pick<Config, "jwtCookieOrigins">,
@@ -104,7 +105,7 @@ function guardCookie(
   };
 }
 
-/** Errors depend on what other answers depend on. */
+/** Adds `Vary` to errors, with the same fields as other responses. */
 function varyErrors(reply: Reply, { failure }: Exchange): Reply {
   if (failure === null || hasHeader("Vary", reply.headers)) return reply;
   return withHeaders(reply, [standardVary]);
@@ -115,16 +116,15 @@ function addVary(fields: readonly string[]): ReplyStep {
   return (reply) => ({ ...reply, headers: varied(reply.headers) });
 }
 
-/** An error that has no `Vary` in PostgREST has none here either. */
+/** Adds `Vary: Accept-Profile` to replies with `Vary`. Errors that have no `Vary` in PostgREST stay
+ * without it. */
 function varyByProfile(): ReplyStep {
   const step = addVary(["Accept-Profile"]);
   return (reply, exchange) => hasHeader("Vary", reply.headers) ? step(reply, exchange) : reply;
 }
 
-/**
- * Forbids shared caches to store the answer to a token. RFC 9111, section 3.5, forbids it for `Authorization`
- * only, and not all caches follow it.
- */
+/** Forbids shared caches to store the response to a request with a token. RFC 9111, section 3.5,
+ * forbids it only for `Authorization`, and not all caches comply. */
 function keepPrivate(reply: Reply, exchange: Exchange): Reply {
   const { pieces: { headers }, credential: { source }, context: { dialect } } = exchange;
   const isStandard = source === "bearer" && headers["authorization"] !== undefined;
@@ -140,7 +140,7 @@ function addBookmark(bookmarkHeader: string): ReplyStep {
   };
 }
 
-/** The headers of CORS override headers of the same name. */
+/** Adds the CORS headers, which override headers of the same name. */
 function addCors(reply: Reply, exchange: Exchange): Reply {
   if (exchange.pieces.headers["origin"] === undefined) return reply;
   const { context: { bookmarkHeader }, request } = exchange;
@@ -180,14 +180,14 @@ type HeaderConfig = Pick<
   | "serverSecurityHeaders"
 >;
 
-/** Whether the header `apikey` can have the token of a request. */
+/** Returns whether the header `apikey` can contain the token of a request. */
 function readsApiKey(
   { apiKeys, jwtApikeyHeader }: Pick<Config, "apiKeys" | "jwtApikeyHeader">,
 ): boolean {
   return jwtApikeyHeader || apiKeys !== null;
 }
 
-/** Headers that each response has, unless its reply has one of the same name. */
+/** Headers of all responses. A reply's header of the same name overrides them. */
 interface ConfiguredHeaders {
   readonly toHtml: HeaderList;
   readonly toOthers: HeaderList;
@@ -198,7 +198,7 @@ const securityHeaders: HeaderList = [
   ["Referrer-Policy", "no-referrer"],
 ];
 
-/** Forbids a document to load anything. Pages that a database makes need another policy. */
+/** Forbids a document to load anything. Pages from a database need another policy. */
 const contentPolicy = ["Content-Security-Policy", "default-src 'none'"] as const;
 
 function configuredHeaders(server: string, config: HeaderConfig): ConfiguredHeaders {
@@ -231,10 +231,8 @@ function isHtml(headers: HeaderList): boolean {
   );
 }
 
-/**
- * Returns the fields that keep caches from serving a response to another token or origin, or to a client that
- * has seen a later state.
- */
+/** Returns the `Vary` fields that keep caches from serving a response to another token or origin,
+ * or to a client that has seen a later state. */
 function varyingFields(
   config: HeaderConfig,
   { dialect, bookmarkHeader }: Pick<StepContext, "bookmarkHeader" | "dialect">,

@@ -1,4 +1,4 @@
-/** Reports requests: to the observer, and to the metrics. @module */
+/** Reports requests to the observer and to the metrics. @module */
 import type { Statement } from "../../database/transaction.ts";
 import { redactKeys } from "../../base/observe/redact.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -11,7 +11,7 @@ import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import { type Exchange, pathHostOf, type RequestFailure } from "./exchange.ts";
 import { unknownRoute } from "./route_names.ts";
 
-/** Reports a request that has been answered. */
+/** Reports a request after its response. */
 export function reportRequest(exchange: Exchange, reply: Reply): void {
   const { statements, context: { appState } } = exchange;
   if (statements !== null) reportStatements(appState, statements, reply.status);
@@ -20,7 +20,7 @@ export function reportRequest(exchange: Exchange, reply: Reply): void {
   reply.failure?.then((cause) => reportAborted(exchange, cause));
 }
 
-/** Reports the failure and the warnings of a request, without its line in the access log. */
+/** Reports the failure and the warnings of a request. Writes no line to the access log. */
 export function reportOutcome(exchange: Exchange): void {
   const { failure, targetNameUses, request, credential, pieces, context: { appState } } = exchange;
   if (targetNameUses.length > 0) {
@@ -56,15 +56,13 @@ function reportFailure(
   }
 }
 
-/** Reports a part of a request that has no effect. */
+/** Reports that a part of a request has no effect. */
 export function reportAdvice({ context: { appState } }: Exchange, advice: string): void {
   if (appState.dialect.advice === "logged") appState.observe({ kind: "request-advised", advice });
 }
 
-/**
- * Returns whether the log shows an error in addition to the request's line. Failures of the
- * database and of connections are always logged; svc's are logged if the dialect requires it.
- */
+/** Returns whether an error is logged in addition to the access log. Failures of the database and
+ * of connections always are. Those of svc are if the dialect requires it. */
 function isLoggedFailure(
   thrown: unknown,
   { fields }: ServiceError,
@@ -79,13 +77,13 @@ function isLoggedFailure(
   return ownFailures === "logged" || fields.code.startsWith(connectionGroup);
 }
 
-/** Code of requests that need keys which cannot be fetched. The log has one line for the outage. */
+/** Code of requests whose keys cannot be fetched. The outage is logged elsewhere, once. */
 const outageCode = "310";
 
-/** Group 0 of the error codes. */
+/** Error codes of group 0, of connections. */
 const connectionGroup = "0";
 
-/** Reports a body that ended early, unless that follows from the client's disconnect. */
+/** Reports a body that ended early, unless the client has disconnected. */
 function reportAborted(exchange: Exchange, cause: unknown): void {
   const { request, context: { appState } } = exchange;
   if (request.signal.aborted) return;
@@ -94,10 +92,8 @@ function reportAborted(exchange: Exchange, cause: unknown): void {
   appState.observe({ kind: "response-aborted", method: request.method, target, error });
 }
 
-/**
- * Reports the statements of a request, without texts that have values. The estimate of a count, the
- * only one with rows, is last; the statements of a batch are in order.
- */
+/** Reports the statements of a request; texts that contain values are left out. The estimate of a
+ * count, the only statement with rows, is last. Statements of a batch are in order. */
 function reportStatements(
   appState: HandlerState,
   statements: readonly Statement[],
@@ -110,10 +106,10 @@ function reportStatements(
   appState.observe({ kind: "request-queried", status, texts });
 }
 
-/** Status of a failure that follows from the client's disconnect, as in nginx. */
+/** Status of a failure after the client has disconnected, as in nginx. */
 const clientClosedRequest = 499;
 
-/** Returns the status by which a request is counted and logged. */
+/** Returns the status that is counted and logged for a request. */
 function reportedStatus(
   { signal }: Pick<Request, "signal">,
   status: number,
@@ -123,13 +119,13 @@ function reportedStatus(
   return hasLeft ? clientClosedRequest : status;
 }
 
-/** Adds a response to the metrics. The request is active until its body has ended. */
+/** Adds a request to the metrics. It is active until the response body has ended. */
 export function recordRequest(
   metrics: RequestMetrics,
   { request, exchange, reply }: {
     readonly request: Request;
     readonly exchange: Exchange | null;
-    /** Null if the handler has failed. */
+    /** Null if the handler threw an error. */
     readonly reply: Reply | null;
   },
 ): void {
@@ -160,7 +156,7 @@ function routeOf(exchange: Exchange): string {
 
 type FieldReader<Field> = (exchange: Exchange, reply: Reply) => Field;
 
-/** The fields of a finished request. HTTP/2 requests have no `Host` header, but neither have some of HTTP/1.0. */
+/** The fields of a finished request. `Host` is missing in HTTP/2, but also in some requests of HTTP/1.0. */
 const finishedFields: {
   readonly [Name in Exclude<keyof FinishedRequest, "kind">]-?: FieldReader<FinishedRequest[Name]>;
 } = {
@@ -188,7 +184,7 @@ const finishedFields: {
   tenant: ({ context: { snapshot } }) => snapshot.auth.tenant?.name ?? null,
 };
 
-/** A finished request. It reads its fields when they are used, since most requests are not logged. */
+/** A finished request. Its fields are computed at their first use, because most requests are not logged. */
 class LazyFinishedRequest {
   readonly kind = "request-finished";
   readonly #exchange: Exchange;
@@ -214,7 +210,8 @@ function spanContextOf({ request: { headers }, context: { appState } }: Exchange
   return spanOf(headers, appState);
 }
 
-/** Returns path and query of an exchange without API keys, and without the query if the log omits it. */
+/** Returns path and query of an exchange without API keys. The query is left out if the log must
+ * not contain it. */
 function targetOf({ request: { url }, context: { snapshot: { config } } }: Exchange): string {
   const path = url.indexOf("/", url.indexOf("//") + 2);
   const target = path === -1 ? "/" : url.slice(path);

@@ -1,10 +1,10 @@
-/** Names of the routes that requests take, for logs and metrics. @module */
+/** Names of routes for logs and metrics. @module */
 import type { Config } from "../../state/config/options.ts";
 import { percentDecode } from "../../base/http/percent.ts";
 import { pathBeforeQuery } from "../request/query_request.ts";
 import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 
-/** The route of all paths that name nothing in the schema cache. */
+/** Route of all paths that name nothing in the schema cache. */
 export const unknownRoute = "_unknown";
 
 /** The route of `server-health-path` and the path below it. */
@@ -12,9 +12,9 @@ export const healthRoute = "_health";
 
 /** Finds routes: `/`, `/<relation>` and `/rpc/<function>` of the exposed schemas. */
 export class RouteNames {
-  /** Routes by their paths, with names as they are. */
+  /** Routes by path; names are not encoded. */
   readonly #byPath: ReadonlyMap<string, string>;
-  /** Whether `/<relation>/$query` is the route of its relation. */
+  /** Whether `/<relation>/$query` belongs to the route of the relation. */
   readonly #hasQueryPaths: boolean;
 
   /** Without a schema cache, `/` is the only known route. */
@@ -32,7 +32,7 @@ export class RouteNames {
     this.#byPath = new Map(routes.map((route) => [route, route]));
   }
 
-  /** Returns the route of a raw path. The result never has text that only the client chose. */
+  /** Returns the route of a raw path. The result never contains text that only the client chose. */
   of(path: string): string {
     return this.#byPath.get(path) ?? this.#ofOther(path);
   }

@@ -18,7 +18,7 @@ import type { Exchange } from "./exchange.ts";
 import type { PayloadRequest } from "./plan_request.ts";
 import { runTransaction, ScriptRun } from "./script_run.ts";
 
-/** Runs the operations of an exchange in one transaction, and makes the reply of their results. */
+/** Runs the operations of an exchange in one transaction. Returns the reply. */
 export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {
   const [operation] = work.operations;
   exchange.plan = work.batch === null ? operation!.planned.plan : null;
@@ -46,7 +46,7 @@ export function runPlain(
 
 const noReferences: RequestOperation["referenceChecks"] = [];
 
-/** Returns the role of an exchange, with its settings. */
+/** Returns the role of an exchange, and its settings. */
 export function ownerOf(
   { identity, identifiers, context: { snapshot: { roles, cache } } }: Exchange,
 ): TransactionOwner {
@@ -57,7 +57,9 @@ export function ownerOf(
   return { identity: identity!, defaults, loginSetsTimeout, identifiers, usesSetCommands };
 }
 
-/** Whether work takes effect once: it writes, and its request has a key. */
+/**
+ * Returns whether the request is a write with an `Idempotency-Key`, so that it takes effect once.
+ */
 function hasKey(
   { pieces, context: { snapshot: { config } } }: Exchange,
   { operations }: RequestWork,
@@ -66,10 +68,8 @@ function hasKey(
     operations.some(({ planned }) => mayWrite(planned.plan, config));
 }
 
-/**
- * Writes, and keeps the reply; returns the kept reply if the key is in its table. A key that leaves the table
- * between both transactions is tried once more. Throws `154` and `155`.
- */
+/** Writes and stores the reply, or returns the stored reply of the key. If the key is removed from
+ * the table between both transactions, the work is tried once more. Throws `154` and `155`. */
 async function runOnce(
   exchange: Exchange,
   work: RequestWork,
@@ -97,7 +97,7 @@ async function runOnce(
   throw errors.idempotencyKeyInProgress();
 }
 
-/** Reads the answer that is kept for a key; null if the key is not in the table. Its bookmark covers the write. */
+/** Reads the stored reply of a key; null if the key is not in the table. The bookmark covers the write. */
 async function readKept(
   exchange: Exchange,
   work: KeyedWork,

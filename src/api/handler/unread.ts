@@ -1,4 +1,4 @@
-/** Bounds the memory of answers that their clients do not read. @module */
+/** Limits the memory of responses whose clients do not read them. @module */
 import { type BodyStream, spooledStream } from "../../database/connection/body_stream.ts";
 import type { Database } from "../../database/database.ts";
 import { errors } from "../../base/errors/catalogue.ts";
@@ -8,15 +8,15 @@ import type { Reply } from "../response/reply.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasHeader, withHeaders } from "./headers.ts";
 
-/** The system's buffers of a connection take a shorter answer, if no other answer follows it. */
+/** Maximum size of a body that is sent whole. The system's socket buffer takes it, if no other
+ * response follows on the connection. */
 export const maxWholeBytes = 128 * 1024;
-/** A connection of HTTP/2 has 200 answers at once. This much is no more than a request takes. */
+/** Maximum size of a body that is sent whole on HTTP/2, where a connection has up to 200 responses
+ * at a time. It is about the memory that a request takes. */
 const maxSharedBytes = 16 * 1024;
 
-/**
- * Returns a reply whose body waits in the spool, unless it has at most `maxBytes`: the runtime takes a whole body,
- * and keeps it until the client has read it.
- */
+/** Returns a reply whose body is stored in the spool if it exceeds `maxBytes`. Runtimes take a
+ * whole body, and keep it until the client has read it. */
 export function spooled(
   reply: Reply,
   { context: { bodySpool } }: Pick<Exchange, "context">,
@@ -31,8 +31,8 @@ export function spooled(
   return { ...sized, content: stream, length: content.length, failure, ended };
 }
 
-/** Does the same for a connection with several answers at once. HTTP/2 has `:authority` instead of
- * `Host`. */
+/** Does the same if the connection may have several responses at a time. HTTP/2 requests have
+ * `:authority` in place of `Host`. */
 export function spooledIfShared(reply: Reply, exchange: Exchange): Reply {
   const isShared = exchange.pieces.headers["host"] === undefined;
   return isShared ? spooled(reply, exchange, maxSharedBytes) : reply;
@@ -59,10 +59,11 @@ function streamOf(bytes: Uint8Array, spool: BodySpool): BodyStream {
   return body;
 }
 
-/** The engine takes hundreds of megabytes before it looks for the garbage of longer answers. */
+/** Size from which a body requests a garbage collection. Otherwise the engine would let hundreds of
+ * megabytes accumulate. */
 const manyBytes = 4 * 1024 * 1024;
 
-/** Returns a stream whose bytes wait in the spool. */
+/** Returns a stream whose bytes are stored in the spool. */
 export function unreadStream(spool: BodySpool): BodyStream {
   const evictionError = () => errors.connectionLost("the response was not read");
   return spooledStream({ spool, now: () => performance.now(), evictionError });

@@ -1,4 +1,4 @@
-/** The methods of a resource, for the `Allow` header. They do not depend on privileges. @module */
+/** The methods of a resource, for the header `Allow`. Privileges do not change them. @module */
 import type { Config } from "../../state/config/options.ts";
 import { acceptedQueries } from "../request/query_request.ts";
 import type { Relation, Routine } from "../../state/schema_cache/schema_cache.ts";
@@ -28,13 +28,13 @@ export function routineMethods(overloads: readonly Routine[]): string {
 export interface OptionsPlan {
   readonly kind: "options";
   readonly allow: string;
-  /** Value of `Accept-Query`; null if it is not sent. */
+  /** Value of `Accept-Query`; null if the header is not sent. */
   readonly acceptQuery: string | null;
 }
 
 const readingMethods = "GET,HEAD";
 
-/** Plans OPTIONS. QUERY is possible where GET is, but for the root. */
+/** Plans OPTIONS. QUERY is possible for each resource with GET, except the root. */
 export function planOptions(
   methods: string,
   target: Resource["kind"],

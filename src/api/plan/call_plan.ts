@@ -1,4 +1,4 @@
-/** Plans a call: chooses the overload and its arguments. @module */
+/** Plans a call of a function: chooses the overload and its arguments. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { quotable, quotableList } from "../../base/errors/quoting.ts";
 import type { ErrorTexts } from "../../base/errors/service_error.ts";
@@ -21,15 +21,15 @@ import { suggest } from "./suggest.ts";
 import type { Payload } from "../request/body/body_decoder.ts";
 
 type CallArguments =
-  /** Text values by parameter; a variadic parameter has several. */
+  /** Texts by parameter. A variadic parameter has several. */
   | { readonly kind: "values"; readonly values: readonly ArgumentValue[] }
-  /** Keys of a JSON object, or of the first object of an array. */
+  /** Keys of the JSON object, or of the first object of the array. */
   | {
     readonly kind: "json";
     readonly parameters: readonly Parameter[];
     readonly json: string | Uint8Array;
     readonly shape: "object" | "array";
-    /** Whether the values are texts of CSV, which are JSON for parameters of type `json` and `jsonb`. */
+    /** Whether the values are fields of CSV. Parameters of type `json` and `jsonb` parse them as JSON. */
     readonly isCsv: boolean;
   }
   | { readonly kind: "whole"; readonly parameter: Parameter; readonly value: ParamValue };
@@ -42,7 +42,7 @@ export interface ArgumentValue {
 export interface CallPlan {
   readonly routine: Routine;
   readonly arguments: CallArguments;
-  /** Name of the result's only column; null if the result is a row type. */
+  /** Name of the single column of the result; null if the result is a row type. */
   readonly scalarColumn: string | null;
   readonly access: AccessMode;
   readonly isolation: IsolationLevel | null;
@@ -51,7 +51,7 @@ export interface CallPlan {
 
 type CallAction = Extract<ApiRequest["action"], { kind: "call" }>;
 
-/** Plans a call. Throws `202`, `203` and the errors of reading the result. */
+/** Plans a call. Throws `202`, `203` and the errors of planning the result. */
 export function planCall(action: CallAction, context: PlanContext): CallPlan {
   const { request, cache, config } = context;
   const input = callInputOf(request, action, cache);
@@ -108,11 +108,12 @@ interface CallInput {
   readonly values: ArgumentTexts;
   /** Names of the arguments, sorted and without duplicates. */
   readonly keys: readonly string[];
-  /** Number of further names in the body, which `keys` does not hold. */
+  /** Number of further names in the body that are not in `keys`. */
   readonly moreKeys: number;
 }
 
-/** Of an argument and a clause or a filter such as `name=sim.saw`, a parameter's name decides. */
+/** Resolves parameters that may be an argument or a clause or filter, such as `name=sim.saw`: they
+ * are arguments if a parameter has the name. */
 function withoutDoubleReadings(
   query: QueryParams,
   name: QualifiedName,
@@ -205,7 +206,8 @@ export function routinesNamed(name: QualifiedName, cache: SchemaCache): readonly
   });
 }
 
-/** The single unnamed parameter has the empty name: `{"":1}` names it, a request may omit it. */
+/** Returns whether an overload accepts the names. A single unnamed parameter has the empty name: a
+ * request may name it by `{"":1}`, or omit it. */
 function matchesNames({ parameters }: Routine, input: CallInput): boolean {
   const isRaw = input.payload?.kind === "raw";
   if (parameters.length === 0) return input.keys.length === 0 && !isRaw;

@@ -52,7 +52,7 @@ export function planRowCondition(tree: LogicTree, scope: FieldScope): Condition 
   }
 }
 
-/** Returns true if a filter is `is.null` or `not.is.null` on a whole column. */
+/** Returns whether a filter is `is.null` or `not.is.null` on a whole column. */
 export function isNullTest({ field, operation }: Filter): boolean {
   return field.path.length === 0 && operation.kind === "is" && operation.word === "null";
 }
@@ -97,7 +97,7 @@ export function planFilter(
   }
 }
 
-/** The schema cache has the operators of pg_trgm by their names. */
+/** Plans a comparison by similarity. The schema cache has the operators of pg_trgm by name. */
 function planSimilar(
   { negated }: Filter,
   operation: Extract<Operation, { kind: "similar" }>,
@@ -113,13 +113,13 @@ function planSimilar(
   return { ...operation, schema, field, negated };
 }
 
-/** The name of a column comes before the key of a select item. */
+/** Returns the compared value. A column takes precedence over a select item with the same key. */
 export function comparedOf({ field, operand, prefersColumn }: Filter, scope: FieldScope): Value {
   if (operand !== undefined && prefersColumn !== true) return valueInRow(operand);
   return rowValue(field, scope);
 }
 
-/** Returns the value of a field, or of the select item whose key it is. */
+/** Returns the value of a field, or of the select item with that key. */
 export function rowValue(field: Field, { names }: FieldScope): Value {
   const item = field.path.length > 0 || names.isOwn(field.name)
     ? undefined

@@ -18,7 +18,7 @@ interface EmbedTarget {
   readonly target: string;
   readonly hint: string | null;
   readonly schema: string;
-  /** True if the request names the schema. Default: false. */
+  /** Whether the request names the schema. Default: false. */
   readonly isQualified?: boolean;
 }
 
@@ -37,7 +37,7 @@ export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relati
   });
 }
 
-/** Lists the relationships that match. A function replaces keys of the same name. */
+/** Lists the relationships that match. A function replaces foreign keys of the same name. */
 export function matchingRelationships(
   embed: EmbedTarget,
   cache: SchemaCache,
@@ -68,8 +68,9 @@ function matches(relationship: Relationship, { target, hint }: EmbedTarget): boo
 }
 
 /**
- * Matches self-references: the table's name selects the children, the column's name the parent. Of a unique
- * reference, the table's name needs the column as a hint: PostgREST knows no such embed.
+ * Returns whether a self-reference matches. The name of the table selects the children, the name of
+ * the column the parent. For a unique reference, the table's name also needs the column as a hint,
+ * because PostgREST has no such embed.
  */
 function matchesSelf(
   relationship: KeyRelationship | JunctionRelationship,
@@ -91,7 +92,8 @@ function matchesHint(relationship: KeyRelationship | JunctionRelationship, hint:
   return relationship.constraint === hint || pair?.[0] === hint || pair?.[1] === hint;
 }
 
-/** Constraint and column names select only relationships to tables. */
+/** Returns whether a relationship matches. Names of constraints and columns select only
+ * relationships to tables. */
 function matchesKey(relationship: KeyRelationship | JunctionRelationship, target: string): boolean {
   if (relationship.kind === "many-to-many" || relationship.foreignIsView) return false;
   return relationship.constraint === target || singlePair(relationship)?.[0] === target;

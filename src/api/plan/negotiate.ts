@@ -23,10 +23,8 @@ export type BodyFormat =
     /** One JSON value per line. */
     readonly kind: "ndjson";
     readonly stripped: boolean;
-    /**
-     * False to send the rows as soon as PostgreSQL has them: their number and `response.*` of the query
-     * are then unknown when the response begins.
-     */
+    /** False to send rows as soon as PostgreSQL has them. The number of rows and `response.*` of
+     * the query are then unknown at the start of the response. */
     readonly isCounted: boolean;
   }
   | { readonly kind: "geojson" }
@@ -34,7 +32,7 @@ export type BodyFormat =
     /** A user-defined aggregate builds the body. */
     readonly kind: "aggregate";
     readonly function: QualifiedName;
-    /** The relation whose row type the aggregate takes; null for any row. */
+    /** The relation whose row type the aggregate takes; null if it takes any row. */
     readonly over: QualifiedName | null;
     readonly binary: boolean;
   }
@@ -50,15 +48,15 @@ export interface Explain {
 export interface Representation {
   readonly format: BodyFormat;
   readonly mediaType: MediaRange;
-  /** Null to send the body, not its execution plan. */
+  /** Null to send the result in place of the execution plan. */
   readonly explain: Explain | null;
 }
 
 /** The input of {@linkcode negotiate}. */
 interface Negotiation {
-  /** Accepted media types, the preferred one first. */
+  /** Accepted media types in order of preference. */
   readonly accept: readonly MediaRange[];
-  /** Whether handlers for the target's rows apply: it selects all columns and no embeds. */
+  /** Whether handlers for rows of the target are usable: all columns and no embeds are selected. */
   readonly defaultSelect: boolean;
   readonly target: RepresentedTarget;
 }
@@ -89,7 +87,7 @@ export function negotiate(
   throw errors.notAcceptable(negotiation.accept.map(canonicalText));
 }
 
-/** Takes media types in lower case. Null without a handler. */
+/** Finds a handler by a media type in lower case; null if it does not exist. */
 type HandlerLookup = (mediaType: string) => Representation | null;
 
 const noHandlers: HandlerLookup = () => null;
@@ -108,7 +106,8 @@ const anyType = "*/*";
 
 type OwnHandlers = (mediaType: string) => MediaHandler | undefined;
 
-/** Aggregates over rows of the relation, or the function itself. */
+/** Returns the handler that is specific to the target: an aggregate over rows of the relation, or
+ * the function itself. */
 function ownHandlers(target: RepresentedTarget, cache: SchemaCache): OwnHandlers {
   if (target.kind === "relation") {
     return (mediaType) => cache.mediaHandler(target.relation, mediaType, "aggregate");
@@ -167,7 +166,7 @@ function representationOf(
 const json: MediaRange = { kind: "json" };
 const rows: Representation = built({ kind: "array", stripped: false }, json);
 
-/** Null if no built-in type matches. */
+/** Returns the representation of a built-in type; null if none matches. */
 function builtIn(range: MediaRange, csv: Dialect["csv"]): Representation | null {
   switch (range.kind) {
     case "any":

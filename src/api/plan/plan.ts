@@ -48,7 +48,7 @@ export type Plan =
     readonly count: CountPlan;
     readonly representation: Representation;
     readonly headersOnly: boolean;
-    /** Null if the response has no entity tag. */
+    /** How the response gets an entity tag, or null. */
     readonly tagging: Tagging | null;
   }
   | {
@@ -73,7 +73,7 @@ export function readOf(plan: Extract<Plan, { kind: "read" | "call" }>): ReadPlan
   return plan.kind === "read" ? plan.read : plan.call.read;
 }
 
-/** Returns the aliased embeds that a request addresses by their target's name. */
+/** Returns the embeds with an alias that a request addresses by the name of the target. */
 export function targetNameUsesOf(
   plan: Extract<Plan, { kind: "read" | "mutate" | "call" }>,
 ): readonly TargetNameUse[] {
@@ -117,10 +117,11 @@ export function checkTarget({ action, schema }: ApiRequest, cache: SchemaCache):
 }
 
 /**
- * Plans a request with a body of no rows. Throws the errors that {@linkcode plan} throws whatever the body holds.
+ * Plans a request with a body of no rows. Throws the errors of {@linkcode plan} that do not depend
+ * on the body.
  *
- * Returns null for a call. Errors that depend on its arguments, such as the choice of an overload, are left to
- * {@linkcode plan}.
+ * Returns null for a call. Its errors depend on the arguments, for example to choose an overload,
+ * so {@linkcode plan} throws them.
  */
 export function planWithoutBody(
   request: ApiRequest,
@@ -196,18 +197,19 @@ function isPage({ root }: ReadPlan): boolean {
   return root.cursor !== null;
 }
 
-/** Returns how the total is counted. A page by a cursor does not hold all rows. */
+/** Returns how the total is counted. A page by a cursor never contains all rows. */
 function pageCount(read: ReadPlan, count: CountPlan): CountPlan {
   return count.kind === "page" && isPage(read) ? { ...count, kind: "exact" } : count;
 }
 
-/** Whether a result shows rows of the relation, each with its version. */
+/** Returns whether a result contains rows of the relation, each with its version. */
 function isOfRows(read: ReadPlan): boolean {
   const { grouped, distinct } = read.root;
   return !grouped && distinct === null && !isPage(read);
 }
 
-/** Lines may leave at once, unless a function of the query may set `response.*`. */
+/** Returns a representation whose rows are sent at once, without a count. Not possible if a
+ * function of the query may set `response.*`. */
 function withoutCount(
   read: ReadPlan,
   representation: Representation,
@@ -281,7 +283,7 @@ function represent(
   return negotiate({ accept, defaultSelect, target }, cache, config);
 }
 
-/** Aggregates over rows take original values. */
+/** Adapts a plan to its format. Aggregates over rows receive unconverted values. */
 function fitToFormat(read: ReadPlan, { format }: Representation): ReadPlan {
   if (format.kind !== "aggregate" || format.over === null) return read;
   const items = read.root.items.map((item) =>
@@ -309,7 +311,7 @@ function checkMaxAffected({ preferences }: ApiRequest, { returns }: Routine): vo
   }
 }
 
-/** PostgREST suggests no relation of a schema that has as many. */
+/** Maximum number of relations for a hint. PostgREST suggests no name from larger schemas. */
 const maxRelationsForHint = 500;
 
 function findRelation(schema: string, name: string, cache: SchemaCache): Relation {
@@ -334,7 +336,7 @@ function allowedMethodsOf(target: Resource, context: RequestContext): string {
   }
 }
 
-/** Returns the methods of a function, after the checks of a call without arguments. */
+/** Returns the methods of a function, after the same checks as for a call without arguments. */
 function allowedMethodsOfRoutine(name: string, context: RequestContext): string {
   const { request: { schema }, cache } = context;
   const overloads = overloadsWithoutArguments({ schema, name }, cache);

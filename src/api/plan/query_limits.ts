@@ -6,7 +6,7 @@ import { maxParts } from "../request/url/scanner.ts";
 import { plainAggregates } from "../request/url/select_grammar.ts";
 import type { Condition, PlannedValue, ReadNode, RowRange } from "./read/read_node.ts";
 
-/** The most values with calls in one request. */
+/** Maximum number of values with calls in one request. */
 const maxValues = 64;
 
 /** Throws `177` for more than {@linkcode maxValues} values with calls. */
@@ -16,7 +16,7 @@ export function checkValueCount(query: QueryParams): void {
   }
 }
 
-/** The most tests of embeds in one statement, which repeats the tests within each tested embed. */
+/** Maximum number of embed tests in one statement. Tests within a tested embed are repeated. */
 const maxTests = 1000;
 
 /** Throws `177` for more than {@linkcode maxTests} tests of embeds in the statement. */
@@ -94,7 +94,7 @@ function lowerLimit(limit: bigint | null, maxRows: number | null): bigint | numb
   return maxRows === null || (limit !== null && limit < maxRows) ? limit : maxRows;
 }
 
-/** Most groups of conditions, and most embeds: the time to plan them grows with their square. */
+/** Maximum number of condition groups, and of embeds. The planning time grows with their square. */
 const maxGroups = 1000;
 
 /** Parts of a query by their kind. */

@@ -1,5 +1,5 @@
-/** Decides whether a planned read can run twice, whether a standby may execute it, and whether a plan runs
- * functions that may change the session. @module */
+/** Decides whether a planned read can run twice, whether a standby may execute it, and whether it
+ * may change the session. @module */
 import { operatorSql } from "../request/url/operators.ts";
 import type {
   QualifiedName,
@@ -19,7 +19,7 @@ import type { Representation } from "./negotiate.ts";
 import type { ReadPlan } from "./read/read_plan.ts";
 import type { MutatePlan } from "./write/mutate_plan.ts";
 
-/** The parts of a plan that decide. */
+/** The parts of a plan on which the decision depends. */
 type RetryCandidate =
   | { readonly kind: "read"; readonly read: ReadPlan; readonly representation: Representation }
   | { readonly kind: "call"; readonly call: CallPlan; readonly representation: Representation }
@@ -30,9 +30,9 @@ type RetryCandidate =
   };
 
 /**
- * Returns true if the schema cache shows that the plan runs only functions declared `STABLE` or
- * `IMMUTABLE`. It checks relations, the call, functions of rows, casts and aggregates. Configured
- * functions (`db-pre-request`) are not part of a plan.
+ * Returns whether the plan certainly runs only functions declared `STABLE` or `IMMUTABLE`. Checks
+ * relations, the call, row functions, casts and aggregates in the schema cache. Configured
+ * functions such as `db-pre-request` are not part of a plan.
  */
 export function isRetrySafeRead(plan: RetryCandidate, cache: SchemaCache): boolean {
   const excluded = cache.derived(volatileFunctions);
@@ -40,7 +40,7 @@ export function isRetrySafeRead(plan: RetryCandidate, cache: SchemaCache): boole
   return isAllowedPlan(plan, cache, excluded, ({ volatile }) => !volatile);
 }
 
-/** Whether it is retry-safe, and reaches nothing with the tag `@primary`. */
+/** Returns whether a read is retry-safe, and uses nothing with the tag `@primary`. */
 export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean {
   const excluded = cache.derived(functionsOfPrimary);
   if (excluded === null) return false;
@@ -48,10 +48,8 @@ export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean
   return isAllowedPlan(plan, cache, excluded, allows);
 }
 
-/**
- * Whether the plan may run a function that changes the session, such as a setting of it, and may
- * leave that to later transactions of the connection. Declarations as `STABLE` do not exclude that.
- */
+/** Returns whether the plan may run a function that changes the session, for example a setting, for
+ * later transactions on the connection. A function declared `STABLE` can do so, too. */
 export function mayChangeSession(plan: RetryCandidate, cache: SchemaCache): boolean {
   const excluded = cache.derived(sessionFunctions);
   if (excluded === null || plan.kind === "call") return true;
@@ -90,7 +88,7 @@ function functionsOfPrimary({ data }: SchemaCache): FunctionNames | null {
   return volatileFunctions === null ? null : new Set([...volatileFunctions, ...primaryFunctions]);
 }
 
-/** Whether a plan reaches relations that are allowed only, and no excluded function. */
+/** Returns whether a plan uses only permitted relations and no excluded function. */
 function isAllowedPlan(
   plan: RetryCandidate,
   cache: SchemaCache,
@@ -108,19 +106,19 @@ function isAllowedPlan(
   return reach.isAllowed(excluded, allows);
 }
 
-/** Returns what reading a node uses. `origin` is the relation that has its columns; null when unknown. */
+/** Returns what a read of a node uses. `origin` is the relation with its columns; null if unknown. */
 export function reachOf(node: ReadNode, origin: QualifiedName | null, cache: SchemaCache): Reach {
   const reach = new Reach(cache);
   reach.addNode(node, origin);
   return reach;
 }
 
-/** Takes a field, whose name may be a function of a row. */
+/** Visits a field. Its name may be the name of a row function. */
 type FieldVisitor = (field: PlannedField) => void;
 
 class Reach {
   readonly relations: QualifiedName[] = [];
-  /** With names that may be functions of a row, or overloads of a built-in function. */
+  /** Includes names that may be row functions, or overloads of built-in functions. */
   readonly functions: string[] = [];
   readonly #cache: SchemaCache;
 
@@ -136,7 +134,7 @@ class Reach {
       });
   }
 
-  /** Adds a node and all below it. `origin` is the relation that has its columns; null when unknown. */
+  /** Adds a node and its descendants. `origin` is the relation with its columns; null if unknown. */
   addNode(node: ReadNode, origin: QualifiedName | null): void {
     const { relation, items, conditions, having, distinct, order, orderSources, embeds } = node;
     const addField = this.#fieldsOf(origin);

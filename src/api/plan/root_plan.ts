@@ -7,17 +7,17 @@ import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 
 export type OpenApiVersion = "2.0" | "3.1";
 
-/** None; the relations with any; or for each of these, the privileges of methods. */
+/** `none`; `any`: relations with any privilege; `methods`: the privileges per method. */
 export type PrivilegeDetail = "none" | "any" | "methods";
 
 export interface RootPlan {
   readonly kind: "root";
   readonly headersOnly: boolean;
   readonly schema: string;
-  /** Schemas that serve what it lacks. */
+  /** The fallback schemas. */
   readonly fallbacks: readonly string[];
   readonly version: OpenApiVersion;
-  /** The privileges of the role that the description follows. */
+  /** The privileges to which the description is limited. */
   readonly privileges: PrivilegeDetail;
 }
 
@@ -39,7 +39,7 @@ export function planRoot(
   throw errors.notAcceptable(accept.map(canonicalText));
 }
 
-/** Returns the OpenAPI version of a media range; null when the range is not a description. */
+/** Returns the OpenAPI version of a media range; null if it is not an OpenAPI type. */
 function versionOf(range: MediaRange, otherwise: OpenApiVersion): OpenApiVersion | null {
   switch (range.kind) {
     case "any":

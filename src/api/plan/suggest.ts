@@ -1,8 +1,8 @@
-/** Finds the most similar name for the hints of errors, by edit distance. Of equally distant ones, shared letter
- * groups (n-grams) choose. @module */
+/** Finds the most similar name for a hint, by edit distance. Among equal distances, shared letter
+ * groups (n-grams) decide. @module */
 import { distance } from "fastest-levenshtein";
 
-/** Lengths of letter groups. The search tries them in this order until one gives a result. */
+/** Lengths of letter groups. The search tries them in this order until one has a result. */
 const gramSizes = [3, 2] as const;
 
 /**
@@ -36,7 +36,7 @@ export function suggest(
   return null;
 }
 
-/** Returns one minus the share of letters that differ. Texts whose lengths rule out `minimum` score 0. */
+/** Returns one minus the share of differing letters. Returns 0 if the lengths alone exclude `minimum`. */
 function similarity(a: string, b: string, minimum: number): number {
   const longer = Math.max(a.length, b.length);
   if (Math.min(a.length, b.length) < minimum * longer) return 0;
@@ -54,7 +54,8 @@ function gramsOf(lower: string, size: number): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** The length of the query's vector scales all cosines equally, so it is left out. */
+/** Returns the cosine of two vectors, without the length of the query's vector, which is the same
+ * for all candidates. */
 function cosine(query: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): number {
   let product = 0;
   let squares = 0;

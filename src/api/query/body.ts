@@ -9,15 +9,16 @@ export const rowsAlias = ownName("t");
 export const rowSeparator = ", \n ";
 
 export interface BodyRows {
-  /** The only column of a result that is not a row type; null for rows. */
+  /** The single column of a result that is not a row type; null for rows. */
   readonly scalarColumn: string | null;
-  /** True if the result is one value or one row, not an array. */
+  /** Whether the result is one value or one row in place of an array. */
   readonly single: boolean;
-  /** Whether rows have versions. Each is then the value of a column, except for CSV. Default: false. */
+  /** Whether rows have versions. Except for CSV, each row is then the value of a column. Default: false. */
   readonly isVersioned?: boolean;
 }
 
-/** A cast of the body from `json` to `text` would copy it twice: its binary form is the bytes. */
+/** Returns the expression of a body. Its binary form is used, because a cast from `json` to `text`
+ * would copy it twice. */
 export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   const element = elementOf(rows);
   switch (format.kind) {
@@ -53,7 +54,7 @@ export function elementOf(rows: Omit<BodyRows, "single">): Sql {
     : sql`${rowsAlias}.${ident(rows.scalarColumn)}`;
 }
 
-/** Returns the version of the only row, as an aggregate; NULL for other numbers of rows. */
+/** Returns the version of the single row, as an aggregate; NULL if there are more or no rows. */
 export function onlyVersion({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
   if (isVersioned !== true) return sql`null::pg_catalog.text`;
   return sql`case when pg_catalog.count(*) = 1 then pg_catalog.min(${rowsAlias}.${versionColumn}) end`;
@@ -75,7 +76,7 @@ export function jsonLine(
   return onOneLine(stripped(json, format.stripped));
 }
 
-/** Returns the lines of one row, each with its end: several for a single value that is an array. */
+/** Returns the lines of one row, each with a line feed. A single value that is an array has several. */
 function jsonLines(format: LinesFormat, rows: BodyRows): Sql {
   const { scalarColumn, single } = rows;
   if (!single || scalarColumn === null) return sql`${jsonLine(format, rows)} || E'\\n'`;
@@ -98,12 +99,12 @@ function columnJson(column: string): Sql {
   return sql`coalesce(pg_catalog.to_json(${rowsAlias}.${ident(column)}), 'null')`;
 }
 
-/** Returns the text of JSON without line breaks: values of type json keep the white space between tokens. */
+/** Returns JSON text without line breaks. Values of type json keep the white space between tokens. */
 function onOneLine(json: Sql): Sql {
   return sql`pg_catalog.replace((${json})::pg_catalog.text, E'\\n', ' ')`;
 }
 
-/** Returns the same expression for a single row with one value of a built-in type. */
+/** Returns an equivalent expression for a single row with one value of a built-in type. */
 export function valueExpression(
   { stripped: strip }: Extract<BodyFormat, { kind: "array" | "object" }>,
   column: string,
@@ -120,7 +121,7 @@ function first(element: Sql): Sql {
   return sql`coalesce(pg_catalog.json_agg(${element})->0, 'null')`;
 }
 
-/** Removes members that are null, if requested. */
+/** Returns the expression without members that are null, if requested. */
 export function stripped(json: Sql, strip: boolean): Sql {
   return strip ? sql`pg_catalog.json_strip_nulls(${json})` : json;
 }
@@ -130,8 +131,9 @@ type CsvFormat = Extract<BodyFormat, { kind: "csv" }>;
 const numberColumn = ownName("number");
 
 /**
- * Header and lines of CSV. Each row ends with its number, so the header comes from the first row without
- * collecting all rows. Rows are whole only here: Citus passes no row without a type from server to server.
+ * Returns a body in CSV. Each row is followed by its number, so that the header can be made from
+ * the first row without collecting all. Whole rows are only used here, because Citus cannot pass a
+ * row without a type between servers.
  */
 function csvBody(format: CsvFormat, { isVersioned = false }: BodyRows): Sql {
   const number = sql`${rowsAlias}.${numberColumn}`;
@@ -147,7 +149,7 @@ function csvBody(format: CsvFormat, { isVersioned = false }: BodyRows): Sql {
   return sql`coalesce((${header}), '') || E'\n' || coalesce(pg_catalog.string_agg(${line}, E'\n' order by ${number}), '')`;
 }
 
-/** Renders a name of the header as `key`. In the form of PostgREST, names are never quoted. */
+/** Renders a name in the header as `key`. In PostgREST's form, names are never quoted. */
 function headerField({ form }: CsvFormat): Sql {
   if (form === "row text") return sql`key`;
   return sql`case when key ~ '[",\\r\\n]' or key = '' then '"' || pg_catalog.replace(key, '"', '""') || '"' else key end`;
@@ -166,7 +168,7 @@ export function csvLine(format: CsvFormat, last: readonly Sql[]): Sql {
     from (select ${csvRow(sql`(${rowsAlias}.*)`, format)} as text offset 0) as ${ownName("csv")})`;
 }
 
-/** Returns one further row of CSV in parentheses, which the connection leaves out. */
+/** Returns a further row of CSV in parentheses, which the connection removes. */
 export function furtherCsvRow(
   format: CsvFormat,
   { isVersioned }: Pick<BodyRows, "isVersioned">,
@@ -177,9 +179,10 @@ export function furtherCsvRow(
 }
 
 /**
- * Returns the line of a row in parentheses. PostgreSQL's text of a row quotes values as RFC 4180 does, and doubles
- * backslashes too. It leaves NULL empty, and has no quotes around the text `NULL`, which bodies read as NULL.
- * A row that is one NULL is written `NULL`: readers of CSV skip empty lines.
+ * Returns the line of a row in parentheses. PostgreSQL's text of a row quotes values as RFC 4180
+ * does, and doubles backslashes too. It leaves NULL empty, and has no quotes around the text
+ * `NULL`, which bodies read as NULL. A row whose only value is NULL is written `NULL`, because
+ * readers of CSV skip empty lines.
  */
 function csvRow(row: Sql, { form }: CsvFormat): Sql {
   if (form === "row text") return sql`${row}::pg_catalog.text`;
@@ -195,7 +198,7 @@ function csvRow(row: Sql, { form }: CsvFormat): Sql {
     from (select ${row}::pg_catalog.text as text offset 0) as ${ownName("text")})`;
 }
 
-/** PostGIS may be installed in any schema. */
+/** Returns the body in GeoJSON. PostGIS may be installed in any schema. */
 function geojson(row: Sql): Sql {
   return sql`pg_catalog.json_build_object('type', 'FeatureCollection', 'features', coalesce(pg_catalog.json_agg(st_asgeojson(${row})::pg_catalog.json), '[]'))`;
 }
@@ -208,12 +211,13 @@ function aggregated(
   return sql`${ident(schema, name)}(${row})`;
 }
 
-/** A cast to text differs: the output function of `xml` drops a line break and the encoding. */
+/** Returns the bytes of a value. A cast to text would use the output function, which for `xml`
+ * drops a line break and the encoding. */
 function bytes(value: Sql, binary: boolean): Sql {
   return binary ? sql`${value}::pg_catalog.bytea` : sql`pg_catalog.concat(${value})`;
 }
 
-/** Returns the FROM item, under {@linkcode rowsAlias}, that a format's expression reads. */
+/** Returns the FROM item, under {@linkcode rowsAlias}, that the expression of a format reads. */
 export function bodySource(format: BodyFormat, rows: Sql): Sql {
   if (format.kind !== "csv") return sql`(${rows}) as ${rowsAlias}`;
   return sql`(select *, pg_catalog.row_number() over () as ${numberColumn} from (${rows}) as ${

@@ -21,7 +21,8 @@ type JsonArguments = Extract<CallPlan["arguments"], { kind: "json" }>;
 
 const argumentsAlias = ownName("args");
 
-/** A result that is not a row type gets a single column, so that untyped records work too. */
+/** Renders a call. A result that is not a row type gets a single column, so that records without a
+ * type are possible. */
 export function renderCall(plan: CallPlan, alias: string): Sql {
   const call = sql`${ident(plan.routine.schema, plan.routine.name)}(${callArguments(plan)})`;
   const source = argumentSource(plan);
@@ -70,7 +71,7 @@ function argumentDefinition(parameter: Parameter, { isCsv }: JsonArguments): Sql
   return columnDefinition({ name: parameter.name, type: parameter.callType, fromJson: convert });
 }
 
-/** Renders the JSON body as a row of arguments; null for other arguments. */
+/** Renders a JSON body as a row of arguments; null for other arguments. */
 function argumentSource({ arguments: callArgs }: CallPlan): Sql | null {
   if (callArgs.kind !== "json") return null;
   const columns = join(callArgs.parameters.map((each) => argumentDefinition(each, callArgs)));
@@ -95,7 +96,7 @@ const options: Readonly<Record<PlanOption, Sql>> = {
   wal: sql`wal`,
 };
 
-/** The result has one text column, with one row for each line. */
+/** Renders EXPLAIN. Its result is a text column with a row for each line. */
 export function renderExplain(statement: Sql, explain: Explain): Sql {
   const list = [formats[explain.format], ...explain.options.map((option) => options[option])];
   return sql`explain (${join(list)}) ${statement}`;

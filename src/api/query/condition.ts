@@ -30,18 +30,18 @@ export type RelatedCondition = Extract<Condition, { kind: "related" }>;
 export interface EmbedTests {
   readonly exists: (embed: number) => Sql;
   readonly related: (condition: RelatedCondition) => Sql;
-  /** The comparison of an embed's number of rows; null for other comparisons. */
+  /** The comparison with the number of an embed's rows; null for other comparisons. */
   readonly count: (condition: FieldCondition) => Sql | null;
 }
 
-/** `qualifier` qualifies the columns: an alias, or schema and table. */
+/** Renders conditions. `qualifier` qualifies the columns: an alias, or schema and table. */
 export function renderConditions(conditions: Conditions, qualifier: Sql): readonly Sql[] {
   return renderConditionList(conditions, valuesOf(qualifier));
 }
 
 export type ValueRenderer = (value: PlannedValue) => Sql;
 
-/** Renders conditions whose values `render` renders. Default: no tests of embeds. */
+/** Renders conditions, with `render` for their values. Default: embeds cannot be tested. */
 export function renderConditionList(
   conditions: Conditions,
   render: ValueRenderer,
@@ -55,7 +55,7 @@ function valuesOf(qualifier: Sql): ValueRenderer {
   return (value) => renderValue(value, source);
 }
 
-/** Returns the source of values of one row. `qualifier` qualifies the columns of filters. */
+/** Returns the source of a row's values. `qualifier` qualifies the columns of filters. */
 export function rowSource(
   field: ValueSource["field"],
   qualifier: Sql,
@@ -76,7 +76,7 @@ export function rowSource(
   return source;
 }
 
-/** Renders ` where …` over conditions that must all hold; empty without conditions. */
+/** Renders ` where …` with conditions that must all hold; empty without conditions. */
 export function whereClause(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? emptySql : sql` where ${join(conditions, sql` and `)}`;
 }
@@ -159,7 +159,7 @@ function comparedValue(filter: Extract<FieldCondition, { kind: "compare" }>): Sq
     : renderConversion(sql`cast(${param(text)} as pg_catalog.text)`, convert);
 }
 
-/** Renders an array whose elements pass through the conversion; null means no conversion. */
+/** Renders an array whose elements are converted; null means no conversion. */
 function anyOf(array: string, convert: QualifiedName | null): Sql {
   if (convert === null) return param(array);
   const elements = sql`pg_catalog.unnest(cast(${
@@ -168,7 +168,9 @@ function anyOf(array: string, convert: QualifiedName | null): Sql {
   return sql`array(select ${renderConversion(sql`literals.literal`, convert)} from ${elements})`;
 }
 
-/** Returns the array literal of a list. A list with one empty element has no elements. */
+/**
+ * Returns the array literal of a list. A list with a single empty element becomes an empty array.
+ */
 function listLiteral(values: readonly string[]): string {
   if (values.length === 1 && values[0] === "") return "{}";
   return arrayLiteral(values);

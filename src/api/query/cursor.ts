@@ -1,4 +1,4 @@
-/** Renders cursors: the text of a row's position, and the rows after a position. @module */
+/** Renders cursors: the text of a row's position, and the condition for rows after a position. @module */
 import type { CursorPage, CursorTerm, NodeCursor, PlannedOrder } from "../plan/read/read_node.ts";
 import { and, join, or, param, type Sql, sql } from "../../base/sql/fragment.ts";
 
@@ -15,7 +15,7 @@ export function cursorText({ fingerprint, terms }: NodeCursor, values: readonly 
   return sql`pg_catalog.translate(pg_catalog.encode(pg_catalog.convert_to(${json}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
 }
 
-/** Renders a value so that its type reads the text back, whatever `DateStyle` is set. */
+/** Renders a value as text that its type can read back with any `DateStyle`. */
 function keyText(value: Sql, text: CursorTerm["text"]): Sql {
   const json = sql`pg_catalog.to_json(${value}) #>> '{}'`;
   const cast = sql`cast(${value} as pg_catalog.text)`;
@@ -31,7 +31,7 @@ function keyText(value: Sql, text: CursorTerm["text"]): Sql {
   }
 }
 
-/** Returns the order in which a page reads its rows: reversed for the rows before a cursor. */
+/** Returns the order in which a page reads rows. It is reversed for rows before a cursor. */
 export function readingOrder<Term extends Pick<PlannedOrder, "direction" | "nulls">>(
   term: Term,
   page: CursorPage | null,
@@ -45,7 +45,7 @@ export function readingOrder<Term extends Pick<PlannedOrder, "direction" | "null
   };
 }
 
-/** Returns the direction of a term and the place of NULL, with PostgreSQL's defaults. */
+/** Returns the direction of a term and the place of NULL, with the defaults of PostgreSQL. */
 function placementOf({ direction, nulls }: Pick<PlannedOrder, "direction" | "nulls">) {
   return {
     direction: direction ?? "asc",
@@ -63,11 +63,11 @@ interface KeyedTerm {
 }
 
 /**
- * Renders the conditions of rows after the position of a page, in the order of reading. Each row
- * fulfils at most one of them, and the rows of an earlier one come first. Null means all rows.
+ * Renders conditions for the rows after a page's position, in reading order. Each row satisfies at
+ * most one of them, and rows of an earlier condition come first. Null means all rows.
  *
- * A condition on a nullable column has another one for NULL: PostgreSQL reads an index for each of
- * two conditions, but the whole index for their OR.
+ * A nullable column has a separate condition for NULL. PostgreSQL uses an index for each of two
+ * conditions, but reads the whole index for their OR.
  */
 export function rowsBehind(
   { terms, page }: NodeCursor,
@@ -103,7 +103,8 @@ function alternatives(terms: readonly KeyedTerm[]): readonly Sql[] {
   return nullable && !nullsFirst ? [filled, nulls] : [filled];
 }
 
-/** Renders one comparison of rows; null unless it has the meaning of the terms for a first value not NULL. */
+/** Renders a single comparison of rows. Returns null if it is not equivalent to the terms when the
+ * first value is not NULL. */
 function rowComparison(terms: readonly KeyedTerm[]): Sql | null {
   const [first] = terms;
   const isUniform = terms.every(({ key, nullable, isDescending }, index) =>
@@ -118,7 +119,7 @@ function rowComparison(terms: readonly KeyedTerm[]): Sql | null {
     : sql`(${values}) ${operator} (${keys})`;
 }
 
-/** Renders a condition that an index on the first term can begin at. */
+/** Renders a condition at which a scan of an index on the first term can begin. */
 function bounded({ value, isDescending }: KeyedTerm, bound: Sql, rest: readonly KeyedTerm[]): Sql {
   const strict = sql`${value} ${isDescending ? sql`<` : sql`>`} ${bound}`;
   const equal = alternatives(rest);

@@ -1,5 +1,5 @@
-/** Renders the page of a root that begins at a cursor. A materialized CTE picks one row more than
- * the page shows, so the result also shows whether more rows follow. @module */
+/** Renders the page of a root that begins at a cursor. A materialized CTE reads one row more than
+ * the page, which shows whether more rows follow. @module */
 import type { CursorPage, NodeCursor, PlannedOrder, ReadNode } from "../plan/read/read_node.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import { emptySql, ident, ownName, smallNumber, type Sql, sql } from "../../base/sql/fragment.ts";
@@ -27,7 +27,8 @@ export function renderRoot(plan: ReadPlan, from?: Sql): RootRows {
     : renderPage({ ...root, cursor }, rootSource(root, from));
 }
 
-/** Renders the rows of a plan. If they may be cut, one row more is read, and a column tells whether it exists. */
+/** Renders the rows of a plan. If they may be truncated, one more row is read, and a column shows
+ * whether it exists. */
 export function cutRows(plan: ReadPlan, render: (plan: ReadPlan) => Sql): RootRows {
   const { root, cutAt } = plan;
   if (cutAt === null) return { rows: render(plan), common: null, metadata: [] };
@@ -41,7 +42,7 @@ export function cutRows(plan: ReadPlan, render: (plan: ReadPlan) => Sql): RootRo
   };
 }
 
-/** Renders whether the rows of a page exceed its limit: `1` or `0`. */
+/** Renders whether a page has more rows than its limit: `1` or `0`. */
 function moreThan(limit: string): Sql {
   return sql`((select pg_catalog.count(*) from ${pageRows}) > ${
     smallNumber(limit)
@@ -76,7 +77,7 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
   };
 }
 
-/** Renders whether more rows follow, and the cursors of the first and the last shown row. */
+/** Renders the metadata of a page: whether more rows follow, and the cursors of the first and last row. */
 function pageMetadata(
   { cursor, range: { limit } }: PagedRoot,
   order: PagedParts["order"],
@@ -108,12 +109,12 @@ function asRequested(term: PlannedOrder): PlannedOrder {
   return term;
 }
 
-/** Returns true if rows may exist beyond an end of a page: nothing precedes the first page. */
+/** Returns whether rows may exist beyond an end of a page. The first page has no rows before it. */
 function leadsOn({ direction, keys }: CursorPage, end: "first" | "last"): boolean {
   return keys !== null || (end === "last") === (direction === "after");
 }
 
-/** Returns a limit that reads one more row, up to PostgreSQL's greatest limit. */
+/** Returns a limit increased by one, up to PostgreSQL's maximum. */
 function oneMore(limit: string): string {
   return BigInt(limit) >= 2n ** 63n - 1n ? limit : String(BigInt(limit) + 1n);
 }

@@ -14,7 +14,7 @@ import {
 } from "../../base/sql/fragment.ts";
 import type { PathStep } from "../request/url/value_types.ts";
 
-/** Columns are qualified, as `t."f"` also calls the function `f` with a row of `t`. */
+/** Renders a field. Columns are qualified, because `t."f"` can also call the function `f` with a row of `t`. */
 export function renderField(field: PlannedField, qualifier: Sql): Sql {
   const { column, path, toJsonb, computedOn } = field;
   const row = computedOn === null ? qualifier : sql`(${renderRow(computedOn, qualifier)})`;

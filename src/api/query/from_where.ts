@@ -1,4 +1,4 @@
-/** Renders FROM and WHERE of a node, with the join to a row of its parent. @module */
+/** Renders FROM and WHERE of a node, including the join to the parent's row. @module */
 import { aggregateIn } from "../plan/values/planned_values.ts";
 import type {
   Condition,
@@ -86,7 +86,7 @@ function relationItem({ relation, alias }: ReadNode): Sql {
   return relation.name === alias ? nameOf(relation) : sql`${nameOf(relation)} as ${ident(alias)}`;
 }
 
-/** Returns the row of a node as the parent row of its embeds. The node's alias addresses it. */
+/** Returns the row of a node, under its alias, as the parent row of its embeds. */
 export function ownRow(node: ReadNode): ParentRow {
   const alias = ident(node.alias);
   return {
@@ -98,11 +98,11 @@ export function ownRow(node: ReadNode): ParentRow {
 export interface ExistsOptions {
   readonly ranges: boolean;
   readonly joined: boolean;
-  /** Renders the rows of an embed with conditions on its groups, or with distinct rows. */
+  /** Renders the rows of an embed that has conditions on groups, or distinct rows. */
   readonly groups: (node: ReadNode, source: JoinSource) => Sql;
 }
 
-/** The column of a joined embed that is not NULL when the embed has rows. */
+/** Column of a joined embed that is NULL if the embed has no rows. */
 export const joinedColumn = {
   object: sql`object`,
   array: sql`array_of_rows`,
@@ -112,11 +112,12 @@ export const joinedColumn = {
 
 interface TestPlace {
   readonly outer: ValueSource;
-  /** Conditions of which at least one does not hold. */
+  /** Conditions of which at least one is false. */
   readonly failing: readonly Condition[];
 }
 
-/** `joins` are further FROM items; `place` is the alias of rows which a condition tests. */
+/** Renders FROM and WHERE. `joins` are further FROM items. `place` is the alias of the rows that a
+ * condition tests. */
 export function renderFromWhere(
   node: ReadNode,
   source: JoinSource,
@@ -195,7 +196,7 @@ interface RelatedSource {
   readonly options: ExistsOptions;
 }
 
-/** Renders the rows of an embed that conditions test. Orders, ranges and groups do not apply. */
+/** Renders the rows of an embed for a test. Orders, ranges and groups do not apply. */
 function testedRows(
   node: ReadNode,
   { embed: position, conditions = [], failing = [] }: {
@@ -234,7 +235,7 @@ function relatedValue(node: ReadNode, { embed, value }: RelatedValue, place: Rel
   return sql`(select ${renderValue(value, source)}${testedRows(node, { embed }, place)}${single})`;
 }
 
-/** Counts no more rows than the comparison needs; null for comparisons that need all. */
+/** Returns the number of rows to count for a comparison; null if all rows are needed. */
 function countTest(node: ReadNode, condition: FieldCondition, place: RelatedSource): Sql | null {
   if (condition.kind !== "compare" || condition.quantifier !== null) return null;
   const { field, operator } = condition;
@@ -256,8 +257,7 @@ function isRowCount(value: PlannedValue): boolean {
   return value.kind === "aggregate" && value.function === "count" && value.argument === null;
 }
 
-/** A join shows whether there are rows, except for an aggregate, which returns a row even if there
- * are no rows. */
+/** Returns whether a join can test for rows. It cannot for an aggregate, which always returns a row. */
 function isTestable({ hasOutput, node }: Embed): boolean {
   return hasOutput && !node.grouped;
 }

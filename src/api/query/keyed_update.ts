@@ -1,5 +1,5 @@
-/** Renders an update whose body has one object per row. The body is a separate table, as the update
- * joins it and the checks count its rows. @module */
+/** Renders an update whose body has one object per row. The body becomes a separate table, because
+ * both the update and the checks of its rows read it. @module */
 import type { MutatePlan } from "../plan/write/mutate_plan.ts";
 import type { WrittenColumn } from "../plan/write/written_column.ts";
 import type { RowKey } from "../plan/write/keyed_update.ts";
@@ -20,7 +20,7 @@ import { bodyAlias, numberedRows, rowNumber, rowObject } from "./written_rows.ts
 
 export type KeyedUpdate = Extract<MutatePlan, { kind: "update" }> & { readonly key: RowKey };
 
-/** Rows of RETURNING, with the number of the body's row. */
+/** Rows of RETURNING, with the number of the matching row in the body. */
 const updated = ownName("updated");
 
 export function isKeyed(plan: MutatePlan): plan is KeyedUpdate {

@@ -1,5 +1,5 @@
-/** Renders how the statements of a nested insert pass the keys of written rows on: as JSON, in
- * settings of the transaction. @module */
+/** Renders how keys of written rows are passed between the statements of a nested insert. They are
+ * JSON in settings of the transaction. @module */
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import type { InsertLevel } from "../plan/write/insert_level.ts";
 import {
@@ -18,11 +18,11 @@ import { raise, raisedDetail } from "../../base/sql/raise.ts";
 export const bodySetting: Sql = literal("svc.body");
 export const sentRows: Sql = ownName("rows");
 export const writtenRows: Sql = ownName("source");
-/** Table of the keys to keep: the number `n` of each row, the number of its parent row (`p`), and
- * its keys as texts. */
+/** Table of stored keys: the number `n` of each row, the number `p` of its parent row, and its keys
+ * as texts. */
 export const keptKeys: Sql = ownName("keys");
 
-/** The rows that a setting keeps: all rows of a level, or the rows of the first or the repeated attempt to insert. */
+/** The rows stored in a setting: all rows of a level, or the rows of the first or second attempt to insert. */
 export type KeptRows = "level" | "inserted" | "repeated";
 
 function settingOf(level: number, rows: KeptRows): Sql {
@@ -33,7 +33,7 @@ export function keptText(level: number, rows: KeptRows): Sql {
   return sql`pg_catalog.current_setting(${settingOf(level, rows)}, true)`;
 }
 
-/** Renders the keys that a level has kept as a FROM item, with the columns of {@linkcode keptKeys}. */
+/** Renders the stored keys of a level as a FROM item, with the columns of {@linkcode keptKeys}. */
 export function levelRows(
   level: Pick<InsertLevel, "keys">,
   number: number,
@@ -56,10 +56,12 @@ export function keyColumn(position: number): Sql {
   return ident(`k${position + 1}`);
 }
 
-/** Detail of the error that rows raise if they share a column of foreign keys, and differ in it. */
+/**
+ * Detail of the error for rows that share a foreign key column, but need different values in it.
+ */
 export const unequalRows = "unequal rows";
 
-/** Renders the value of a column that rows of several levels fill, where null means no row. */
+/** Renders the value of a column that rows of several levels fill. A null value means that there is no row. */
 export function sharedValue(values: readonly Sql[]): Sql {
   if (values.length === 1) return values[0]!;
   const differ = values.flatMap((one, position) =>
@@ -69,10 +71,10 @@ export function sharedValue(values: readonly Sql[]): Sql {
   return sql`case when ${failure} is null then coalesce(${join(values)}) end`;
 }
 
-/** Detail of the error that a level raises if it wrote other rows than were sent. */
+/** Detail of the error for a level that wrote a different number of rows than were sent. */
 const lostRows = /^([0-9]+) sent, ([0-9]+) written$/;
 
-/** Returns how many rows were sent and written if an error of PostgreSQL is about that; null for others. */
+/** Returns how many rows were sent and written, from an error of PostgreSQL; null for other errors. */
 export function lostRowsOf(
   error: DatabaseFailure,
 ): { readonly sent: string; readonly written: string } | null {
@@ -80,10 +82,11 @@ export function lostRowsOf(
   return found === null ? null : { sent: found[1]!, written: found[2]! };
 }
 
-/** Why a row of the body has no row of the table. */
+/** Reason why a row of the body matches no row of the table. */
 const unfoundRow = /^row ([0-9]+) (empty|hidden|lost|skipped)$/;
 
-/** Returns a row of the body, by its number from 1, and why it was not found; null for other errors. */
+/** Returns the unmatched row of the body (its number, from 1) and the reason, from an error of
+ * PostgreSQL; null for other errors. */
 export function unfoundRowOf(error: DatabaseFailure) {
   const [, row, reason] = unfoundRow.exec(raisedDetail(error) ?? "") ?? [];
   return row === undefined ? null : { row, reason };
@@ -101,7 +104,8 @@ export function keepText(level: number, rows: KeptRows, text: Sql): Sql {
 
 const sentCount = sql`(select pg_catalog.count(*) from ${sentRows})`;
 
-/** Renders `select` of an expression, which fails if a table does not have as many rows as were sent. */
+/** Renders a `select` of an expression. It fails if the number of a table's rows differs from the
+ * number of rows sent. */
 export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
   // OFFSET 0 keeps PostgreSQL from counting several times.
   const counts =
@@ -113,10 +117,10 @@ export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
 }
 
 /**
- * Renders `select` of an expression, which fails if a sent row has no key, or `isLost` holds: the
- * keys lack a row that was inserted. `isEmpty` shows sent rows that equal no other row, because a
- * column of their key is NULL. `mayHide` tells whether rows that exist may be hidden; otherwise a
- * trigger has skipped the row.
+ * Renders a `select` of an expression. It fails if a sent row has no key, or if `isLost` holds: an
+ * inserted row is not among the keys. `isEmpty` marks sent rows that match no row because a key
+ * column is NULL. `mayHide` is whether policies may hide existing rows; otherwise a trigger has
+ * skipped the row.
  */
 export function keepIfFound(
   kept: Sql,

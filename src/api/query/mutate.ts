@@ -29,7 +29,8 @@ import { patchAssignments, patchSource, patchTests } from "./patch.ts";
 import { hasVersion, renderVersion, versionColumn } from "./row_version.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValues } from "./written_rows.ts";
 
-/** `version` is the version that each row has as an additional column, or null. */
+/** Renders the tables of a mutation. `version` is the row version to return as an additional
+ * column, or null. */
 export function renderMutationTables(
   plan: MutatePlan,
   { source, version }: { readonly source: Sql; readonly version: RowVersion | null },
@@ -87,7 +88,8 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   return sql`insert into ${nameOf(plan.relation)}${target} ${source}${upsertClause(plan)}`;
 }
 
-/** A row that is deleted meanwhile would be inserted: a check of the result rolls that back. */
+/** Renders the rows that exist. If one is deleted meanwhile, the write would insert it; a check of
+ * the result then rolls back. */
 function existing({ precondition, relation }: MutatePlan): readonly Sql[] {
   if (precondition === undefined || precondition.kind === "absent") return [];
   const row = ownName("existing");
@@ -122,13 +124,13 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
   } from ${expandedRows(rows, "update")} limit 1) as ${bodyAlias}${whereOf(plan)}`;
 }
 
-/** No row changes, and the result has the columns of RETURNING. */
+/** Renders a write that changes no row, with the columns of RETURNING. */
 function nothingUpdated(plan: MutatePlan, returned: Sql): Sql {
   if (returnedNames(plan).length === 0) return sql`select 1 where false`;
   return sql`select ${returned} from ${nameOf(plan.relation)} where false`;
 }
 
-/** Renders the update of a patch document. Without columns to write, tests still see each row. */
+/** Renders the update of a patch document. Without columns to write, tests still read each row. */
 function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql): Sql {
   const table = nameOf(plan.relation);
   const { patches: { written, tests }, document } = plan;
@@ -177,7 +179,9 @@ const lockClauses: Readonly<Record<RowLock, Sql>> = {
   nowait: sql`nowait`,
 };
 
-/** Materialized: a join that scans the rows again would lock other rows. */
+/**
+ * Renders locked rows. Materialized, because a join that repeats the scan would lock other rows.
+ */
 function lockedRows(rows: Sql, lock: RowLock): Sql {
   const picked = ownName("picked");
   return sql`with ${picked} as materialized (${rows} for update ${

@@ -1,5 +1,5 @@
-/** Renders the statements of a nested insert: one insert for all rows of a level, as a single
- * statement would hide the rows around from policies and triggers. @module */
+/** Renders the statements of a nested insert. Each level is a statement, because policies and
+ * triggers do not see rows of the same statement. @module */
 import { groupBy } from "../../base/lib/group_by.ts";
 import type { Statement } from "../../database/transaction.ts";
 import type {
@@ -50,7 +50,7 @@ export type NestedPlan = Extract<MutatePlan, { kind: "insert" }> & {
 
 export interface LevelWrite {
   readonly statement: Statement;
-  /** Name of its level in errors; null for a statement of no level. */
+  /** Path of its level for errors; null if it belongs to no level. */
   readonly path: string | null;
 }
 
@@ -119,7 +119,9 @@ class LevelWriter {
     this.#nested = plan.nested;
   }
 
-  /** Renders the writes of a level. The first one stores the body for the following ones. */
+  /**
+   * Renders the writes of a level. The first statement stores the body for the later statements.
+   */
   levels(number: number, isFirst: boolean): readonly LevelWrite[] {
     const level = this.#nested.levels[number]!;
     const path = level.path.join(".");
@@ -189,7 +191,7 @@ class LevelWriter {
     return sql`with ${join(tables)} ${end}`;
   }
 
-  /** Rows return in the order of their insert. `rank` is a column of {@linkcode sentRows}. */
+  /** Renders rows in the order of their insert. `rank` is a column of {@linkcode sentRows}. */
   #numbered(level: InsertLevel, number: number): { readonly rank: Sql; readonly numbered: Sql } {
     const isTarget = this.#nested.steps.some((step) =>
       step.kind === "links" && step.target === number
@@ -210,7 +212,7 @@ class LevelWriter {
     };
   }
 
-  /** Whether a level has one row at most. Its number is 1. */
+  /** Returns whether a level has at most one row, whose number is then 1. */
   #isSingle({ around, shape }: InsertLevel): boolean {
     return shape === "object" &&
       (around === null || this.#isSingle(this.#nested.levels[around]!));
@@ -234,8 +236,8 @@ class LevelWriter {
     return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
   }
 
-  /** The repeated insert adds rows that the first one found, and that other transactions then
-   * deleted. */
+  /** Renders a second insert, for rows that existed at the first one and were then deleted by other
+   * transactions. */
   #insertMissing(level: InsertLevel, number: number, attempt: "inserted" | "repeated"): Sql {
     const isFirst = attempt === "inserted";
     const table = nameOf(level.relation);
@@ -267,7 +269,7 @@ class LevelWriter {
     }) select where ${join(kept, sql` || `)} is null`;
   }
 
-  /** Renders the keys of all rows, and whether they were inserted. Fails if a row is not found. */
+  /** Renders the keys of all rows, and whether they were inserted. Fails if a row is missing. */
   #find(level: InsertLevel, number: number): Sql {
     const target = new Set(level.conflict!.target.columns!);
     const isKey = ({ name }: { readonly name: string }) => target.has(name);
@@ -302,7 +304,7 @@ class LevelWriter {
     }), ${keptKeys} as (${joined}) ${keepIfFound(keepRows(number), { isLost, isEmpty, mayHide })}`;
   }
 
-  /** Renders the rows that exist as a FROM item, with the condition that a sent row is the same. */
+  /** Renders the existing rows as a FROM item, and the condition that matches a sent row. */
   #existing(level: InsertLevel) {
     const { columns: names, predicate } = level.conflict!.target;
     const needed = new Set([...names!, ...level.keys.map(({ name }) => name)]);
@@ -350,7 +352,8 @@ class LevelWriter {
     } from ${objects}${joined}${expanded}`;
   }
 
-  /** Joins the rows whose keys fill columns. A row around exists always, one inside need not. */
+  /** Renders joins with the rows whose keys fill columns. The parent's row always exists; a nested
+   * one may not. */
   #joins(sources: readonly FilledColumn["sources"][number][]): Sql {
     const joins = new Map<number, Sql>();
     for (const { level, row } of sources) {
@@ -369,10 +372,8 @@ class LevelWriter {
     return sharedValue(values);
   }
 
-  /**
-   * Renders the objects of a level: the number `n` of each, the number `p` of the object around, and its
-   * `value`. An object that is the only one of its kind has the number of the object around.
-   */
+  /** Renders the objects of a level: the number `n` of each, the number `p` of its parent object,
+   * and its `value`. A single object per parent has the number of the parent. */
   #objects({ around, key, shape }: InsertLevel, body: LevelBody): Sql {
     if (around === null) {
       return shape === "object"

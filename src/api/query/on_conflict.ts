@@ -22,8 +22,8 @@ const setting = literal(updatedRowsSetting);
 const counted =
   sql`pg_catalog.set_config(${setting}, (coalesce(nullif(pg_catalog.current_setting(${setting}, true), ''), '0')::int + 1)::pg_catalog.text, true) <> ''`;
 
-/** Renders ` on conflict …`; empty for no conflict. If counted, the setting contains the number of
- * updated rows. */
+/** Renders ` on conflict …`; empty if there is no conflict. If rows are counted, a setting receives
+ * the number of updated rows. */
 export function conflictClause(
   conflict: Conflict | null,
   relation: Relation,
@@ -56,7 +56,7 @@ export function isCountedByXmax(plan: MutatePlan): boolean {
     plan.conflict?.resolution === "merge";
 }
 
-/** Renders the keys of a unique index and its condition, by which PostgreSQL finds it. */
+/** Renders the keys of a unique index and its condition, by which PostgreSQL finds the index. */
 function conflictTarget({ columns, expressions, predicate }: ConflictTarget): Sql {
   const keys = columns === null
     ? expressions.map((text) => sql`(${catalogueSql(text)})`)
@@ -67,7 +67,7 @@ function conflictTarget({ columns, expressions, predicate }: ConflictTarget): Sq
 
 const oldRow = ownName("old");
 
-/** Names the row before the write, which is NULL for a row that was inserted. */
+/** Alias of the row before the write, which is NULL for an inserted row. */
 export function oldRowAlias({ mergeAction }: MutatePlan): Sql {
   return mergeAction === "old" ? sql`with (old as ${oldRow}) ` : emptySql;
 }

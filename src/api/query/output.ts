@@ -11,26 +11,26 @@ export interface Output {
   readonly key: string | null;
   readonly value: Sql;
   readonly aggregate: OutputAggregate | null;
-  /** The expression that rows are grouped by; null for the unchanged value. */
+  /** The expression by which rows are grouped; null for the unchanged value. */
   readonly groupBy: Sql | null;
-  /** Position of the embed that the column is spread from; null for other columns. */
+  /** Position of the embed from which the column is spread; null for other columns. */
   readonly embed: number | null;
 }
 
 export interface OutputAggregate {
   readonly value: PlannedValue;
   readonly source: ValueSource;
-  /** The whole value, rendered; null when another node supplies the rows. */
+  /** The rendered value; null if another node supplies the rows. */
   readonly applied: Sql | null;
 }
 
 /** Names of a node's columns: their keys, or positions for the parent of a spread. */
 export type ColumnNaming = "keys" | "positions";
 
-/** Whether JSON is only shown, or also compared: sorted or grouped by. */
+/** Whether JSON is only returned, or also compared: sorted or grouped. */
 export type JsonUse = "shown" | "compared";
 
-/** `json` keeps the order of keys and costs half of `jsonb`, but cannot be compared. */
+/** JSON functions by use. `json` keeps the order of keys and is faster than `jsonb`, but cannot be compared. */
 export const jsonFunctions: Readonly<
   Record<JsonUse, { readonly object: Sql; readonly array: Sql }>
 > = {
@@ -70,7 +70,8 @@ export function spreadColumn(position: number): string {
   return `s${position + 1}`;
 }
 
-/** A spread passes on arguments of aggregates, and `present`, true for each row. */
+/** Renders the select list. A spread also passes on arguments of aggregates, and `present`, which
+ * is true for each row. */
 export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sql {
   if (naming === "keys") {
     return join(
@@ -85,7 +86,7 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
   return join([...columns, sql`true as present`]);
 }
 
-/** One array for each column. The column `present` is NULL when there are no rows. */
+/** Renders an array for each column. The column `present` is NULL if there are no rows. */
 export function arrayList(outputs: readonly Output[], rows: Sql, json: JsonUse): Sql {
   const arrays = outputs.map((_, position) => {
     const column = ident(spreadColumn(position));
@@ -103,7 +104,7 @@ function outputValue({ value, aggregate }: Output): Sql {
   return renderValue(whole, { ...source, aggregate: apply });
 }
 
-/** Empty when all columns are aggregates. */
+/** Renders GROUP BY; empty if all columns are aggregates. */
 export function groupClause(outputs: readonly Output[]): Sql {
   const groups = outputs.flatMap(({ key, aggregate, groupBy }, position) =>
     key === null || aggregate !== null ? [] : [groupBy ?? ordinal(position + 1)]
@@ -111,7 +112,7 @@ export function groupClause(outputs: readonly Output[]): Sql {
   return groups.length === 0 ? emptySql : sql` group by ${join(groups)}`;
 }
 
-/** Renders the value of a term. Only nodes with groups or distinct rows need the output columns. */
+/** Renders the value of a term. Output columns are used only with groups or distinct rows. */
 export function orderValue(
   term: PlannedOrder,
   node: ReadNode,

@@ -1,4 +1,4 @@
-/** Renders the values that a patch gives to columns. @module */
+/** Renders the new values of patched columns. @module */
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import type { PatchedColumn, PatchStep, PatchTest, PatchValue } from "../plan/write/patch_plan.ts";
 import type { MergedObject } from "../request/body/patch_document.ts";
@@ -81,7 +81,7 @@ function renderValue(value: PatchValue, scope: PatchScope): Sql {
   }
 }
 
-/** Renders a value of a column as JSON; SQL NULL is the JSON null. */
+/** Renders a column's value as JSON. SQL NULL becomes the JSON null. */
 function asJson(value: PatchValue, scope: PatchScope): Sql {
   if (value.kind === "null") return sql`'null'::pg_catalog.jsonb`;
   return sql`coalesce(pg_catalog.to_jsonb(${renderValue(value, scope)}), 'null')`;
@@ -111,16 +111,14 @@ function converted(json: Sql, column: PatchedColumn): Sql {
   }(${name} ${type}))`;
 }
 
-/** Returns a JSON value as a value of a column's type; the JSON null is SQL NULL. */
+/** Converts JSON to the type of a column. The JSON null becomes SQL NULL. */
 function withoutNull(json: Sql, column: PatchedColumn): Sql {
   const value = sql`nullif(${json}, 'null')`;
   return column.type === "jsonb" ? value : converted(value, column);
 }
 
-/**
- * Renders the error of an operation on a value. It depends on the column that the value reads, or on the document:
- * Citus evaluates what depends on no column before it knows which rows fail.
- */
+/** Renders the error of an operation on a value. It depends on the column's value or the document,
+ * because Citus evaluates expressions without columns before it knows which rows fail. */
 function failure(
   { number }: { readonly number: number },
   value: PatchValue,
@@ -135,16 +133,17 @@ function readsColumn(value: PatchValue): boolean {
   return "base" in value ? readsColumn(value.base) : value.kind === "current";
 }
 
-/** Returns the number of the operation that an error of PostgreSQL is about; null for other errors. */
+/** Returns the number of the failed operation, from an error of PostgreSQL; null for other errors. */
 export function failedOperation(error: DatabaseFailure): string | null {
   return /^operation ([0-9]+)$/.exec(raisedDetail(error) ?? "")?.[1] ?? null;
 }
 
 /**
- * Renders the value after all steps. Each step selects from the result of the step before it.
+ * Renders the value after all steps. Each step selects from the previous result.
  *
- * A recursive query would be shorter. But PostgreSQL computes a common table expression in SET from the old
- * version of a row that another transaction has changed meanwhile, and so loses that change.
+ * A recursive query would be shorter. But PostgreSQL computes a common table expression in SET from
+ * the old version of a row that another transaction has changed meanwhile, and so loses that
+ * change.
  */
 function renderSteps(
   { base, steps }: Extract<PatchValue, { kind: "steps" }>,
@@ -160,7 +159,9 @@ function renderSteps(
   );
 }
 
-/** Returns the rows that a step selects from: the value before it and, for a copy, what is copied. */
+/**
+ * Returns the rows that a step selects from: the previous value and, for a copy, the copied value.
+ */
 function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
   if (from === null) return before;
   const part = from.length === 0 ? sql`p.doc` : sql`p.doc #> ${pathParam(from)}`;
@@ -171,7 +172,7 @@ function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
   return sql`(select ${doc} as doc, case when ${found} then ${part} end as value from ${before} as p offset 0)`;
 }
 
-/** The SQL fragments of one operation, from which the new document and the failure are composed. */
+/** SQL fragments of one operation, from which the new document and the failure are rendered. */
 interface StepParts {
   readonly path: PatchStep["path"];
   /** The value at the path, and whether it exists. */
@@ -179,7 +180,7 @@ interface StepParts {
   readonly exists: Sql;
   readonly value: Sql;
   readonly failed: Sql;
-  /** Returns the document with a value at the path. */
+  /** Renders the document with another value at the path. */
   readonly put: (value: Sql) => Sql;
 }
 
@@ -251,7 +252,7 @@ function appended({ path, target, value, put }: StepParts): Sql {
         ${path.length === 0 ? fromNull : emptySql}`;
 }
 
-/** Returns the branches that take a value out of an array. */
+/** Returns the branches that remove a value from an array. */
 function pulled({ path, target, value, put }: StepParts): Sql {
   const rest =
     sql`(select coalesce(pg_catalog.jsonb_agg(e.x order by e.n) filter (where e.x <> ${value}), '[]')
@@ -290,7 +291,7 @@ function isIndex(segment: string): boolean {
   return /^(?:0|[1-9][0-9]{0,17})$/.test(segment);
 }
 
-/** PostgreSQL accepts array indexes that JSON Pointer does not have, such as `-1` and `01`. */
+/** Checks of array indexes. PostgreSQL accepts indexes such as `-1` and `01`, which JSON Pointer does not. */
 function indexChecks(doc: Sql, path: readonly string[], count: number): readonly Sql[] {
   return path.slice(0, count).flatMap((segment, at) => {
     if (isIndex(segment) || !/^\s*[+-]?[0-9]/.test(segment)) return [];
@@ -299,7 +300,7 @@ function indexChecks(doc: Sql, path: readonly string[], count: number): readonly
   });
 }
 
-/** Renders what a merge patch makes of a value: RFC 7396, section 2. */
+/** Renders the result of a merge patch on a value: RFC 7396, section 2. */
 function renderMerge(value: Sql, object: MergedObject, scope: PatchScope): Sql {
   const { path, removed, objects } = object;
   const others = [...removed, ...objects.map(([key]) => key)];

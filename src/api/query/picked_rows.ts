@@ -1,4 +1,4 @@
-/** Renders the subqueries that pick pages, and the first of equal rows. @module */
+/** Renders the subqueries that pick the rows of a page, and the first of equal rows. @module */
 import type { PlannedOrder, ReadNode, RowRange } from "../plan/read/read_node.ts";
 import { emptySql, ident, join, or, type Sql, sql } from "../../base/sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
@@ -10,10 +10,11 @@ export interface PickedRows {
   readonly page: PageReader;
   readonly own: RowReader;
   readonly rows: (conditions: readonly Sql[]) => Sql;
-  /** The values of the order in the rows, and the page's columns of them. */
+  /** The order's values in the rows, and the columns of the page that contain them. */
   readonly order: readonly OrderedColumn[];
   readonly range: RowRange;
-  /** Whether an index serves each condition of a cursor. A function must run once. */
+  /** Whether each condition of a cursor is a separate query that can use an index. A function must
+   * run only once. */
   readonly isDivided: boolean;
 }
 
@@ -23,7 +24,7 @@ export interface OrderedColumn {
   readonly name: Sql;
 }
 
-/** Renders the subquery of a paged node. Of rows that are equal in some values it picks the first. */
+/** Renders the subquery of a paged node. Of rows with equal values it picks the first. */
 export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
   const { page, own, rows, order, range } = picked;
   const { distinct, cursor } = node;
@@ -48,7 +49,7 @@ export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
   return sql`select * from (${first}${sorted}) as ${ident(node.alias)}${end}`;
 }
 
-/** Renders the rows of several queries, each of which is ordered and limited, in one order. */
+/** Renders the union of several queries in one order. Each query is ordered and limited itself. */
 function together({ alias }: ReadNode, parts: readonly Sql[], end: Sql): Sql {
   const all = join(parts.map((part) => sql`(${part})`), sql` union all `);
   return sql`select * from (${all}) as ${ident(alias)}${end}`;
@@ -64,7 +65,7 @@ function noValue(): never {
   throw new TypeError("cannot read a page: it has no column for a term of its order");
 }
 
-/** Renders the rows of a node without a relation: the first of those that are equal in some values. */
+/** Renders the rows of a node without a relation. Of rows with equal values it picks the first. */
 export function distinctRows(
   { alias, distinct }: ReadNode,
   reader: RowReader,

@@ -38,61 +38,62 @@ import { type BodyWithMembers, keepResult, renderBody } from "./result_reference
 import { renderTagged, type VersionSource } from "./row_version.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
-/** Positions of the metadata columns in the result row. Positions from 4 on depend on the kind of
- * the statement. */
+/** Positions of the metadata columns in the result row. From 4 on, they depend on the kind of the statement. */
 export const resultColumn = {
-  /** Number of rows of the result; NULL if they are sent before it is known. */
+  /** Number of rows of the result; NULL if it is unknown when the first row is sent. */
   rows: 0,
-  /** Number of rows without the row range; NULL when the request needs no total. */
+  /** Number of rows without the row range; NULL if no total is requested. */
   total: 1,
   /** Value of the setting `response.headers`; NULL or empty when unset. */
   headers: 2,
   /** Value of the setting `response.status`; NULL or empty when unset. */
   status: 3,
-  /** Writes: number of rows that an upsert updated, or found with `resolution=return-existing`. */
+  /** Writes: number of rows that an upsert updated, or that exist with `resolution=return-existing`. */
   updated: 4,
-  /** Writes: JSON object of the primary key, if the result has one row; NULL otherwise. */
+  /** Writes: JSON object of the primary key if the result has one row; otherwise NULL. */
   key: 5,
   /** Writes: number of written rows; NULL when it equals the rows of the result. */
   affected: 6,
-  /** Updates by key: number of the body's first row without key, from 1, or NULL. */
+  /** Updates by key: number, from 1, of the body's first row without a key, or NULL. */
   rowWithoutKey: 7,
   missingKeyColumn: 8,
-  /** Updates by key: number of the body's first row whose key an earlier one has, or NULL. */
+  /** Updates by key: number of the body's first row with a repeated key, or NULL. */
   rowWithRepeatedKey: 9,
-  /** Updates by key with `unmatched=fail`: number of the body's rows that match no row. */
+  /** Updates by key with `unmatched=fail`: number of unmatched rows in the body. */
   unmatched: 10,
-  /** Updates by key with `unmatched=fail`: the keys of some of them, as JSON. */
+  /** Updates by key with `unmatched=fail`: keys of some unmatched rows, as JSON. */
   unmatchedKeys: 11,
-  /** Reads that may be truncated, and pages by a cursor: `1` if more rows follow in the order of
-   * reading. */
+  /**
+   * Reads that may be truncated, and pages by a cursor: `1` if more rows follow in reading order.
+   */
   more: 4,
-  /** Reads of a page by a cursor: the cursor of the first row; NULL without rows before the page. */
+  /** Pages by a cursor: the cursor of the first row; NULL if no rows precede the page. */
   firstCursor: 5,
-  /** Reads of a page by a cursor: the cursor of the last row; NULL without rows after the page. */
+  /** Pages by a cursor: the cursor of the last row; NULL if no rows follow the page. */
   lastCursor: 6,
 } as const;
 
 export interface Query {
   readonly main: Statement;
-  /** For roles that cannot read the row versions in `main`. Default: `main` reads none. */
+  /** The statement for roles that may not read the row versions in `main`. Default: `main` reads none. */
   readonly unversioned?: Statement;
-  /** The EXPLAIN whose row estimate is the count; null when the request needs no estimate. */
+  /** The EXPLAIN whose row estimate is the count; null if no estimate is needed. */
   readonly estimate: Statement | null;
-  /** Writes before the main statement, which then only reads. Default: none. */
+  /** Writes that precede the main statement, which then only reads. Default: none. */
   readonly writes?: readonly LevelWrite[];
 }
 
 export interface ResultOptions {
-  /** Format of the body; null for no body. */
+  /** Format of the body; null if there is no body. */
   readonly format: BodyFormat | null;
-  /** Options of EXPLAIN, to return the execution plan; null to return the result. */
+  /** Options of EXPLAIN if the body is the execution plan; null for the result. */
   readonly explain: Explain | null;
-  /** How the result gets its tag, or null. A tag is the last column before the body. */
+  /** How the result gets its tag, or null. The tag is the last column before the body. */
   readonly tagging: Tagging | null;
-  /** The body, whose objects have further members. Default: none. */
+  /** Replaces the body by one whose objects have further members. Default: none. */
   readonly substitute?: BodyWithMembers;
-  /** Position of the operation whose rows later ones refer to; a setting keeps them. Default: none. */
+  /** Position of the batch operation whose rows later ones refer to. A setting stores the rows.
+   * Default: none. */
   readonly keptFor?: number;
 }
 
@@ -243,7 +244,7 @@ interface ResultParts {
   /** Number of rows as text. Default: the number of rows of the FROM item. */
   readonly rows?: Sql;
   readonly total: Sql;
-  /** Keeps the rows for later operations of a batch. Default: they are not kept. */
+  /** Stores the rows for later operations of a batch. Default: they are not stored. */
   readonly kept?: Sql | null;
   /** Metadata columns after the settings of the response. Default: none. */
   readonly metadata?: readonly Sql[];
@@ -276,7 +277,9 @@ function renderResult(
   return renderTagged({ ...parts, rows, kept, metadata, version, format }, tagging);
 }
 
-/** A single value of a built-in type and an array element have the same JSON. */
+/**
+ * Returns whether the result is one value of a built-in type. Its JSON is the same as in an array.
+ */
 function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, count: CountPlan) {
   const { returns } = routine;
   const isCalled = given.kind !== "json" || given.shape === "object";
@@ -290,18 +293,18 @@ function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, cou
 const nullText = sql`null::pg_catalog.text`;
 const currentSnapshot = sql`pg_catalog.pg_current_snapshot()::pg_catalog.text`;
 
-/** The settings that user-defined code can use to change the response. */
+/** The settings by which user-defined code can change the response. */
 const responseHeaders = sql`pg_catalog.current_setting('response.headers', true)`;
 const responseStatus = sql`pg_catalog.current_setting('response.status', true)`;
 
-/** Returns the expression that keeps the rows that become the body; null if they are not kept. */
+/** Returns the expression that stores the rows of the body; null if they are not stored. */
 function keptRows({ keptFor, format }: ResultOptions, rows: BodyRows): Sql | null {
   if (keptFor === undefined) return null;
   const element = elementOf(format?.kind === "csv" ? { ...rows, isVersioned: false } : rows);
   return keepResult(keptFor, sql`coalesce(pg_catalog.json_agg(${element}), '[]')`);
 }
 
-/** Returns the expression that keeps columns of the written rows; null if they are not kept. */
+/** Returns the expression that stores columns of written rows; null if they are not stored. */
 function keptWrites({ kept = [] }: MutatePlan, { keptFor }: ResultOptions): Sql | null {
   if (keptFor === undefined) return null;
   const columns = kept.length === 0 ? sql`1` : join(kept.map((name) => ident(name)));
@@ -314,7 +317,7 @@ function keptWrites({ kept = [] }: MutatePlan, { keptFor }: ResultOptions): Sql 
   );
 }
 
-/** Renders `with … ` with the tables that rows read, possibly empty. */
+/** Renders `with … ` with the tables that rows read; empty without tables. */
 function withTables({ common }: RootRows, others: readonly Sql[] = []): Sql {
   const tables = common === null ? others : [...others, common];
   return tables.length === 0 ? emptySql : sql`with ${join(tables)} `;
@@ -356,7 +359,8 @@ function updatedRows(plan: MutatePlan): Sql {
 
 const sourceCount = sql`(select pg_catalog.count(*) from ${source})`;
 
-/** Embeds, conditions on them and aggregates change the number of rows. */
+/** Renders the number of affected rows, because embeds, their conditions and aggregates change the
+ * number of result rows. */
 function affectedRows({ read }: MutatePlan): Sql {
   if (read === null) return nullText;
   const { embeds, conditions, grouped } = read.root;
@@ -364,7 +368,7 @@ function affectedRows({ read }: MutatePlan): Sql {
   return same ? nullText : sql`${sourceCount}::pg_catalog.text`;
 }
 
-/** PostgreSQL drops the call of a scalar function whose value is unused. */
+/** Renders a call whose value is not used. PostgreSQL would drop the call of a scalar function. */
 function calledOnly({ scalarColumn }: BodyRows): Sql {
   if (scalarColumn === null) return nullText;
   return sql`case when pg_catalog.count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
@@ -397,7 +401,8 @@ function rowsStatement(
   return { ...statement, framing: framingOf(result.format, result.element) };
 }
 
-/** A plan shows the form that reads its rows once, and rows that are kept are one value. */
+/** Returns whether the rows are sent one by one. A plan describes the form that reads its rows
+ * once, and stored rows are one value. */
 function isSentByRow({ explain, keptFor }: ResultOptions): boolean {
   return explain === null && keptFor === undefined;
 }

@@ -1,4 +1,4 @@
-/** Renders the query of a read plan. A paged node picks its rows before it embeds into them, so
+/** Renders the query of a read plan. A paged node picks its rows before embeds are joined, so that
  * skipped rows cost no embeds. @module */
 import { type Embed, isSpread, type ReadNode, type RowRange } from "../plan/read/read_node.ts";
 import { unlimited } from "../plan/query_limits.ts";
@@ -49,8 +49,8 @@ import { directReader, pageReader, type RowReader } from "./row_reader.ts";
 
 /**
  * Renders the whole query: `select … from … where … order by … limit …`. The output keys name its
- * columns; a key may occur twice. `from` replaces the root's relation when the caller supplies the
- * rows, under the plan's alias.
+ * columns; a key may occur twice. If the caller supplies the root's rows, `from` is their FROM
+ * item, under the plan's alias.
  */
 export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
   return renderNode(root, rootSource(root, from), shownRows).query;
@@ -58,7 +58,7 @@ export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
 
 export interface VersionedRows {
   readonly version: VersionSource;
-  /** Citus passes no `record` from server to server. */
+  /** Returns the row. Citus cannot pass a `record` between servers. */
   readonly row: "columns" | "json" | "record" | QualifiedName;
 }
 
@@ -68,7 +68,8 @@ export function renderVersionedRows({ root }: ReadPlan, versioned: VersionedRows
 
 interface NodeUse {
   readonly naming: ColumnNaming;
-  /** Whether that query sorts or groups by them: `jsonb` can be compared, `json` is made faster. */
+  /** Whether the outer query sorts or groups by the values. If so, they must be `jsonb`; otherwise
+   * `json` is faster. */
   readonly json: JsonUse;
   /** Default: the columns need no alias. */
   readonly versioned?: VersionedRows;
@@ -101,7 +102,7 @@ function renderFlat(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
 interface FlatParts {
   readonly outputs: readonly Output[];
   readonly values: readonly Sql[];
-  /** Renders FROM and WHERE; the order picks the first of equal rows. */
+  /** Renders FROM and WHERE. The order decides which of equal rows is the first. */
   readonly rows: (order: readonly Sql[]) => Sql;
   readonly groups: Sql;
 }
@@ -129,7 +130,7 @@ function distinctWord({ distinct }: ReadNode, outputs: readonly Output[]): Sql {
   return distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
 }
 
-/** The outer query repeats the order, which costs no sort unless a join changes it. */
+/** Renders a paged node. The outer query repeats the order, which needs no sort in most cases. */
 function renderPaged(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
   const { naming, versioned } = use;
   const parts = pagedParts(node, source, { ...use, range: node.range });
@@ -149,7 +150,7 @@ export interface PagedParts {
   readonly outputs: readonly Output[];
   readonly joins: Sql;
   readonly order: readonly Omit<OrderedColumn, "value">[];
-  /** Column of the version of the picked rows; null without versions. */
+  /** Column with the version of the picked rows, or null. */
   readonly version: Sql | null;
 }
 
@@ -198,7 +199,7 @@ function versionedList({ row }: VersionedRows, version: Sql): Sql {
   }
 }
 
-/** Joins a FROM item with the columns of the row, which replaces the row without its version. */
+/** Renders a join with a FROM item of the row's columns, which replaces the row to leave out its version. */
 function rowJoin(outputs: readonly Output[], versioned: VersionedRows | undefined): Sql {
   if (versioned === undefined) return emptySql;
   return sql` cross join lateral (select ${selectList(outputs, "keys")}) as ${rowColumn}`;
@@ -208,7 +209,7 @@ function havingClause(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? emptySql : sql` having ${join(conditions, sql` and `)}`;
 }
 
-/** EXISTS tests of shown rows: the row ranges of embeds apply. */
+/** Options of EXISTS tests for returned rows, to which row ranges of embeds apply. */
 const shown = { ranges: true, groups: renderGroups } as const;
 
 export function renderGroups(node: ReadNode, source: JoinSource): Sql {
@@ -223,9 +224,9 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
 }
 
 /**
- * Returns a query with one row for each matching row of the root, or for each row of the result if it
- * has groups or distinct rows. Row ranges and orders do not apply. `from` replaces the root's relation
- * when the caller supplies the rows, under the plan's alias.
+ * Returns a query with one row for each matching row of the root, or for each row of the result if
+ * it has groups or distinct rows. Row ranges and orders do not apply. If the caller supplies the
+ * root's rows, `from` is their FROM item, under the plan's alias.
  */
 export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
   const source = rootSource(root, from);
@@ -237,7 +238,7 @@ export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
   return sql`select 1${rows}`;
 }
 
-/** An embed may repeat its parent, but the result stays within the limit. */
+/** Renders the limit again, because an embed may repeat its parent. */
 function repeatLimit({ embeds, range: { limit } }: ReadNode): Sql {
   const repeats = embeds.some(({ hasOutput, mayRepeat }) => hasOutput && mayRepeat);
   return repeats && limit !== null ? sql` limit ${smallNumber(limit)}` : emptySql;
@@ -271,7 +272,8 @@ function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Output
   };
 }
 
-/** Groups by JSON, and shows it as it was made: `jsonb` has another order of keys. */
+/** Renders values that are grouped as `jsonb` and returned as the original `json`, because `jsonb`
+ * has another order of keys. */
 function grouped({ outputs, joins }: Outputs): Outputs {
   return {
     outputs: outputs.map((column) => ({

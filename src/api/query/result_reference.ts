@@ -1,4 +1,4 @@
-/** Renders values of results that earlier statements of a transaction keep in settings. @module */
+/** Renders values from results that earlier statements of a transaction have stored in settings. @module */
 import type { Statement } from "../../database/transaction.ts";
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import {
@@ -16,7 +16,7 @@ import { raise, raisedDetail } from "../../base/sql/raise.ts";
 
 export type ResultPart =
   | { readonly kind: "only"; readonly column: string }
-  /** A column of the row at this position, from 0. */
+  /** A column of the row at a position, from 0. */
   | { readonly kind: "row"; readonly index: number; readonly column: string }
   | { readonly kind: "all"; readonly column: string }
   | { readonly kind: "scalar" };
@@ -26,7 +26,7 @@ export interface ResultValue {
   readonly part: ResultPart;
 }
 
-/** A body of JSON, whose objects have further members. */
+/** A JSON body, to whose objects members are added. */
 export interface BodyWithMembers {
   readonly text: Uint8Array;
   readonly shape: "object" | "array";
@@ -37,7 +37,7 @@ export function renderBody(body: BodyWithMembers): Sql {
   return body.shape === "object" ? renderObject(body) : renderObjects(body);
 }
 
-/** Renders the expression that keeps the rows of a result, a JSON array; not NULL. */
+/** Renders the expression that stores the rows of a result as a JSON array. It is not NULL. */
 export function keepResult(operation: number, rows: Sql): Sql {
   return sql`pg_catalog.set_config(${settingOf(operation)}, (${rows})::pg_catalog.text, true)`;
 }
@@ -50,7 +50,7 @@ function resultOf({ operation }: ResultValue): Sql {
   return sql`pg_catalog.current_setting(${settingOf(operation)}, true)::pg_catalog.json`;
 }
 
-/** Returns a value as JSON; NULL where the row lacks the column. */
+/** Returns a value as JSON; NULL if the row lacks the column. */
 function jsonOf(value: ResultValue): Sql {
   const { part } = value;
   if (part.kind === "scalar") return sql`(${resultOf(value)} -> 0)`;
@@ -71,7 +71,7 @@ function columnOf(part: ResultPart): string {
   return part.kind === "scalar" ? "" : part.column;
 }
 
-/** Renders an object. Its text stays as it is; the members are written before its end. */
+/** Renders an object: its original text, with the members inserted before its end. */
 function renderObject({ text, members }: BodyWithMembers): Sql {
   const added = members.map(({ name, value }) => ({ name, json: jsonOf(value) }));
   return withMembers(sql`${param(text.subarray())}::pg_catalog.text`, added);
@@ -80,7 +80,7 @@ function renderObject({ text, members }: BodyWithMembers): Sql {
 const objects = ownName("object");
 const values = ownName("values");
 
-/** Renders an array of objects, in their order. PostgreSQL reads the results once for all of them. */
+/** Renders an array of objects, in their order. The stored results are read once for all of them. */
 function renderObjects({ text, members }: BodyWithMembers): Sql {
   const read = members.map(({ value }, index) =>
     sql`${value.part.kind === "all" ? jsonValuesOf(value) : jsonOf(value)} as ${valueColumn(index)}`
@@ -118,13 +118,13 @@ function withMembers(
   return sql`pg_catalog.concat(${open}, ${join(added)}, '}')::pg_catalog.json`;
 }
 
-/** Returns how many rows a result has, if an error comes from a check; null for other errors. */
+/** Returns how many rows a result has, from an error of a check; null for other errors. */
 export function rowsOfFailedCheck(error: DatabaseFailure): number | null {
   const [, rows] = /^([0-9]+) rows$/.exec(raisedDetail(error) ?? "") ?? [];
   return rows === undefined ? null : Number(rows);
 }
 
-/** The values of a column of all rows go to as many objects of `body`. */
+/** Renders a check of a result. If a column of all rows is referenced, `body` must have as many objects. */
 export function resultCheck(value: ResultValue, body: Uint8Array): Statement {
   const { part } = value;
   const holds = part.kind === "row"

@@ -1,4 +1,4 @@
-/** Reads the values of a node's row, from its relation or from its page. @module */
+/** Reads the values of a node's row from its relation or from its page. @module */
 import { getOrMake } from "../../base/lib/group_by.ts";
 import type { PlannedField, PlannedValue, ReadNode } from "../plan/read/read_node.ts";
 import { ident, join, type Sql, sql } from "../../base/sql/fragment.ts";
@@ -9,12 +9,13 @@ import { renderValue, type ValueSource } from "./value.ts";
 export interface RowReader {
   readonly field: (field: PlannedField) => Sql;
   readonly value: (value: PlannedValue) => Sql;
-  /** The source of values, if the parent node applies the aggregates. */
+  /** The source of values for aggregates in the parent node. */
   readonly source: ValueSource;
   readonly parent: ParentRow;
 }
 
-/** Equal fields and values are the same fragment, so GROUP BY matches them. */
+/** Returns a reader of the relation. Equal fields and values are the same fragment, so that GROUP
+ * BY matches them. */
 export function directReader(node: ReadNode, options: ExistsOptions): RowReader {
   const alias = ident(node.alias);
   const rendered = new Map<string, Sql>();
@@ -26,11 +27,11 @@ export function directReader(node: ReadNode, options: ExistsOptions): RowReader 
   return { field, value, source, parent: ownRow(node) };
 }
 
-/** Reads from a subquery, under the node's alias, that supplies the values that were read. */
+/** Reads values from a subquery under the node's alias. The subquery selects all values that were read. */
 export interface PageReader extends RowReader {
-  /** Returns the name of the subquery's column for a value. Equal keys share one column. */
+  /** Returns the subquery's column for a value. Equal keys share a column. */
   readonly column: (key: string, value: () => Sql) => string;
-  /** Returns the select list of the subquery. Call it after all reads. */
+  /** Returns the select list of the subquery. Must be called after all reads. */
   readonly columns: () => Sql;
 }
 

@@ -6,14 +6,14 @@ import type { ApiRequest } from "../request/api_request.ts";
 import { ident, join, ownName, param, type Sql, sql } from "../../base/sql/fragment.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
 
-/** Additional column of rows that RETURNING and versioned rows have: the version. */
+/** Additional column with the version of a row, in RETURNING and in versioned rows. */
 export const versionColumn = ownName("version");
 export const rowColumn = ownName("row");
 
-/** Where the version of a row is: in the row of the relation, or in a column that RETURNING made. */
+/** Source of a row's version: the row of the relation, or a column of RETURNING. */
 export type VersionSource = RowVersion | { readonly kind: "returned" };
 
-/** Renders the version of a row, under its name: 16 hexadecimal digits. */
+/** Renders the version of a row, with its name: 16 hexadecimal digits. */
 export function renderVersion(version: VersionSource, row: Sql): Sql {
   switch (version.kind) {
     case "system":
@@ -40,7 +40,7 @@ export function hasVersion(
   }::pg_catalog.text[])`;
 }
 
-/** Returns the value of the parameter that the tags of a request become, or null. */
+/** Returns the parameter value for the tags of a request, or null. */
 export function tagsParam(
   { action, preconditions: { ifMatch, ifNoneMatch } }: Pick<ApiRequest, "action" | "preconditions">,
 ): string | null {
@@ -50,20 +50,21 @@ export function tagsParam(
   return arrayLiteral(isWrite ? versionsIn(tags) : tags.map(({ opaque }) => opaque));
 }
 
-/** A result, before its tag is made of it. */
+/** A result without its tag, which is computed from it. */
 export interface UntaggedResult {
   readonly rows: Sql;
   readonly total: Sql;
-  /** Keeps the rows for later operations of a batch; null if they are not kept. */
+  /** Stores the rows for later operations of a batch; null if they are not stored. */
   readonly kept?: Sql | null;
-  /** Renders the metadata columns after the total. They wait for the column that keeps the rows. */
+  /** Renders the metadata columns after the total. They depend on the column that stores the rows,
+   * so that it is evaluated first. */
   readonly metadata: (kept: Sql | null) => readonly Sql[];
   readonly body: Sql;
-  /** Version of the only row; NULL for other numbers of rows. */
+  /** Version of the single row; NULL if there are more or no rows. */
   readonly version: Sql;
   readonly from: Sql;
   readonly format: BodyFormat;
-  /** Whether the body is all of the response. Default: yes. */
+  /** Whether the body is the whole response. Default: true. */
   readonly isWhole?: Sql;
 }
 
@@ -77,10 +78,10 @@ const isWhole = ident("is_whole");
 const tag = ident("tag");
 
 /**
- * Renders the select of a result with its tag before the body: the version of its row, a hyphen, and the
- * hash of body and total. The body is NULL if the client has it.
+ * Renders the select of a result with its tag before the body: the row's version, a hyphen, and the
+ * hash of body and total. The body is NULL if the client already has it.
  *
- * OFFSET 0 keeps the body from being made twice, and makes PostgreSQL read the settings after it.
+ * OFFSET 0 keeps PostgreSQL from computing the body twice, and from reading the settings first.
  */
 export function renderTagged(untagged: UntaggedResult, { unlessTag }: Tagging): Sql {
   const columns = [
@@ -107,7 +108,8 @@ function optional(value: Sql | null | undefined, name: Sql): readonly Sql[] {
   return value === null || value === undefined ? [] : [sql`${value} as ${name}`];
 }
 
-/** The tag is NULL for a body that is NULL. A total ends the hashed text, so it cannot pass for a body. */
+/** Renders the tag. It is NULL if the body is NULL. The total is the end of the hashed text, so
+ * that it cannot be confused with a body. */
 function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
   const end = sql`E'\\n' || coalesce(${result}.${total}, '')`;
   const isBinary = (format.kind === "aggregate" || format.kind === "value") && format.binary;
@@ -119,7 +121,8 @@ function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
   return hasWhole === undefined ? text : sql`case when ${result}.${isWhole} then ${text} end`;
 }
 
-/** Functions may have set another status, or another tag, whose name may have an escape. */
+/** Renders whether the client has the body. Functions may have set another status or another tag,
+ * whose name may contain an escape. */
 function isKnown(unlessTag: readonly string[] | "*"): Sql {
   const isListed = unlessTag === "*"
     ? sql`${tag} is not null`

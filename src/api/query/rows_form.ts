@@ -1,5 +1,5 @@
-/** Renders a result whose rows PostgreSQL sends one by one, after the first rows with the metadata.
- * A materialized CTE finishes the query before, so its errors precede the body. @module */
+/** Renders a result whose rows are sent one by one, after a first row with the metadata. A
+ * materialized CTE completes the query first, so that its errors precede the body. @module */
 import type { BodyFraming } from "../../database/transaction.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging } from "../plan/write/preconditions.ts";
@@ -21,19 +21,20 @@ import {
 } from "./body.ts";
 import { renderTagged } from "./row_version.ts";
 
-/** The formats whose bodies can be sent row by row: other bodies need all rows at once. */
+/** Formats whose bodies can be sent row by row. Other formats need all rows at a time. */
 export type RowFormat = Extract<BodyFormat, { kind: "array" | "csv" | "ndjson" }>;
 
-/** At most this many rows are sent as a single value. */
+/** Maximum number of rows that are sent as a single value. */
 const maxValueRows = 1000;
 
 /**
- * With more rows than this, each further row is a row of the result. A small answer is one row, which
- * costs no more than a single value. A large one begins early, and has no value near PostgreSQL's limit of 1 GB.
+ * Number of rows that are sent in the first result row. Each further row is a separate result row.
+ * So a small response costs no more than a single value. A large one begins early, and its values
+ * stay far below PostgreSQL's limit of 1 GB.
  */
 const firstRows = 100;
 
-/** Returns the format if the answer is to be sent row by row; null to send it as a single value. */
+/** Returns the format if the response is sent row by row; null if it is a single value. */
 export function rowFormatOf(format: BodyFormat | null, plan: ReadPlan): RowFormat | null {
   if (format === null || isShort(plan.root) || isByKey(plan)) return null;
   return format.kind === "array" || format.kind === "csv" || format.kind === "ndjson"
@@ -53,7 +54,7 @@ export interface RowsResult {
   readonly metadata: readonly Sql[];
   readonly format: RowFormat;
   readonly element: Omit<BodyRows, "single">;
-  /** How a response of at most {@linkcode maxValueRows} gets its tag, or null. */
+  /** How a response of at most {@linkcode maxValueRows} rows gets its tag, or null. */
   readonly tagging: Tagging | null;
 }
 
@@ -124,7 +125,8 @@ function arrayRow(
   return stripped(json, strip);
 }
 
-/** The separator is the one that `json_agg` puts between rows, or between scalar values. */
+/** Returns the framing of rows. The separator is the one that `json_agg` writes between rows or
+ * scalar values. */
 export function framingOf(
   format: RowFormat,
   { scalarColumn }: Pick<BodyRows, "scalarColumn">,

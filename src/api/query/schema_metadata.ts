@@ -13,17 +13,17 @@ export type RelationPrivileges = readonly [
   deletes: boolean,
 ];
 
-/** Without privileges it holds the comment only. */
+/** Metadata of a schema. Without privileges, it has only the comment. */
 export interface SchemaMetadata {
   readonly comment: string | null;
-  /** Names of relations that the role has any privilege on; for `any`. */
+  /** Names of relations on which the role has any privilege; for `any`. */
   readonly relations?: readonly string[];
-  /** Relations that the role has any privilege on; for `methods`. */
+  /** Relations on which the role has any privilege, with the privileges; for `methods`. */
   readonly privileges?: readonly RelationPrivileges[];
   readonly functions?: readonly string[];
-  /** With the types of their parameters relative to the search path. */
+  /** Overloads, with parameter types relative to the search path. */
   readonly overloads?: readonly (readonly [name: string, types: readonly string[]])[];
-  /** Qualified parameter types that the search path finds by their bare name. */
+  /** Qualified parameter types that the search path finds by their unqualified name. */
   readonly visibleTypes?: readonly string[];
 }
 
@@ -67,8 +67,8 @@ const relationsWithPrivilege: Sql = sql`
     )
 `;
 
-/** A privilege on one column suffices. `has_any_column_privilege` is true for privileges on the
- * table. */
+/** Privileges by method. A privilege on one column suffices; `has_any_column_privilege` includes
+ * privileges on the table. */
 const privilegesOfMethods: Sql = sql`pg_catalog.json_build_array(
   c.relname,
   pg_catalog.has_any_column_privilege(c.oid, 'SELECT'),
@@ -87,7 +87,7 @@ const relations: Readonly<Record<Exclude<PrivilegeDetail, "none">, Sql>> = {
   )`,
 };
 
-/** `overloaded` also includes functions that the role may not execute. */
+/** Functions; `overloaded` also contains functions that the role may not execute. */
 const functions: Sql = sql`(
   select f.oid, f.proname, f.proargtypes,
     pg_catalog.count(*) over (partition by f.proname) > 1 as overloaded
@@ -102,7 +102,7 @@ const parameterTypes: Sql = sql`(
   from pg_catalog.unnest(p.proargtypes) with ordinality a (type, place)
 )`;
 
-/** For arrays, the visibility of the element type applies. */
+/** Types visible in the search path. For arrays, the element type decides. */
 const visibleTypes: Sql = sql`(
   select coalesce(pg_catalog.json_agg(
     pg_catalog.quote_ident(e.nspname) || '.' || pg_catalog.quote_ident(t.typname)

@@ -25,7 +25,7 @@ export interface ValueSource {
   readonly field: (field: PlannedField) => Sql;
   readonly aggregate: (value: AggregateValue) => Sql;
   readonly related: (value: RelatedValue) => Sql;
-  /** The row of the node around; null for the root, and where no embed is tested. */
+  /** The row of the parent node; null for the root, and if no embed is tested. */
   readonly outer: ValueSource | null;
 }
 
@@ -59,7 +59,7 @@ export function renderValue(value: PlannedValue, source: ValueSource): Sql {
   }
 }
 
-/** `filter` is a condition on the rows; null for all rows. */
+/** Renders an aggregate. `filter` is a condition on its rows; null for all rows. */
 export function renderAggregate(
   { function: name, arguments: args, distinct }: AggregateValue,
   { argument, filter }: { readonly argument: Sql; readonly filter: Sql | null },
@@ -73,7 +73,7 @@ export function renderAggregate(
   return filter === null ? called : sql`${called} filter (where ${filter})`;
 }
 
-/** The arguments of aggregates are constants. */
+/** Source of the values of an aggregate's arguments, which are constants. */
 const noRow: ValueSource = { field: noValue, aggregate: noValue, related: noValue, outer: null };
 
 function noValue(): never {
@@ -159,7 +159,7 @@ function renderArgument(argument: PlannedArgument, source: ValueSource): Sql {
   }
 }
 
-/** Renders the first argument of functions of full-text search; empty for the default language. */
+/** Renders the language argument of full-text search functions; empty for the default language. */
 function languageOf(language: string | null): Sql {
   return language === null ? emptySql : sql`cast(${param(language)} as pg_catalog.regconfig), `;
 }

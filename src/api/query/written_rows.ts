@@ -17,23 +17,24 @@ export const bodyAlias: Sql = ownName("body");
 export const rowNumber: Sql = ownName("n");
 /** Column of {@linkcode numberedRows}: the row's object. */
 export const rowObject: Sql = ownName("value");
-/** Alias of the body's objects, in the column `value`, before defaults are added to them. */
+/** Alias of the body's objects before defaults are added. Its column is `value`. */
 export const rowAlias: Sql = ownName("row");
 
-/** Without columns, each object becomes one row of defaults. */
+/** Renders the rows. Without columns, each object becomes a row of defaults. */
 export function selectRows(rows: WrittenRows): Sql {
   if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
   return sql`select ${join(writtenValues(rows))} from ${expandedRows(rows, "insert")}`;
 }
 
-/** Returns one row for each object of a body whose objects have no keys. */
+/** Renders a row for each object of a body whose objects have no keys. */
 function emptyObjects({ json, shape }: WrittenRows): Sql {
   return shape === "object"
     ? sql`(values (1)) as ${bodyAlias}`
     : sql`pg_catalog.json_array_elements(${param(json)}::pg_catalog.json) as ${bodyAlias}`;
 }
 
-/** Renders `json_to_recordset($1) as "svc:body"("a" int, …)`. Citus takes a set alone for the rows of an update. */
+/** Renders `json_to_recordset($1) as "svc:body"("a" int, …)`. Citus accepts only a plain set as the
+ * rows of an update. */
 export function expandedRows(rows: WrittenRows, statement: "insert" | "update"): Sql {
   const { json, shape, columns } = rows;
   if (!rows.defaults) {
@@ -50,7 +51,8 @@ export function expandedRows(rows: WrittenRows, statement: "insert" | "update"):
   return sql`${objects}, lateral ${objectRow(rows)}`;
 }
 
-/** Defaults pass through JSON like values of the body, which gives them the column's type. */
+/** Renders objects with defaults added as JSON, so that these are converted to the column's type
+ * like other values. */
 function completed(columns: readonly WrittenColumn[]): Sql {
   const defaults = columns.flatMap((column) => {
     if (column.default === null || column.fromJson !== null) return [];
@@ -112,7 +114,7 @@ export function fromJson(
 
 const element = ownName("element");
 
-/** Renders the text that hstore reads, of an object or of a string that has it. */
+/** Renders text that hstore reads, from an object or from a string that contains it. */
 function hstoreText(json: Sql): Sql {
   const quoted = (text: Sql) =>
     sql`'"' || pg_catalog.regexp_replace(${text}, '(["\\\\])', '\\\\\\1', 'g') || '"'`;
@@ -137,7 +139,7 @@ export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
   return sql`select ${join(selected)} from ${objects}, lateral ${objectRow(rows)}`;
 }
 
-/** Renders `json_to_record("svc:row".value) as "svc:body"("a" int, …)`: the row that an object of the body is. */
+/** Renders an object of the body as a row: `json_to_record("svc:row".value) as "svc:body"("a" int, …)`. */
 export function objectRow({ columns, defaults }: Pick<WrittenRows, "columns" | "defaults">): Sql {
   const types = join(columns.map(columnDefinition));
   return defaults

@@ -13,7 +13,7 @@ export type Action =
   | {
     readonly kind: "call";
     readonly routine: string;
-    /** QUERY has its arguments in the body, as POST has, and can only read. */
+    /** The method. Like POST, QUERY has arguments in the body, but it can only read. */
     readonly method: "GET" | "HEAD" | "POST" | "QUERY";
   }
   | { readonly kind: "root"; readonly headersOnly: boolean }
@@ -31,7 +31,7 @@ export interface ActionConfig {
   readonly openapiMode: "follow-privileges" | "ignore-privileges" | "disabled";
 }
 
-/** Reads a raw path. Throws `125` for no target, and `126` for a description that is off. */
+/** Parses a raw path. Throws `125` for a path without target, and `126` for a description that is disabled. */
 export function readPath(path: string, config: ActionConfig): Resource {
   const [first = "", second, ...more] = path.slice(1).split("/").map(decodeName);
   if (more.length > 0 || !path.startsWith("/")) throw errors.invalidPath();
@@ -54,10 +54,11 @@ function decodeName(raw: string): string {
   return name;
 }
 
-/** A method, and the request as received if that is a query request. */
+/** A method; for a query request also the request as received. */
 type MethodUse = Pick<RawRequest, "method" | "received">;
 
-/** Raises `101` or `117` when a resource does not take the method. Methods are case-sensitive. */
+/** Returns the action. Throws `101` or `117` if the resource does not support the method. Methods
+ * are case-sensitive. */
 export function chooseAction(resource: Resource, { method, received }: MethodUse): Action {
   if (method === "OPTIONS") return { kind: "options", target: resource };
   switch (resource.kind) {

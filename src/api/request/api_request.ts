@@ -7,11 +7,11 @@ import type { Action } from "./action.ts";
 import type { QueryForm } from "./raw_request.ts";
 import type { Payload } from "./body/body_decoder.ts";
 
-/** `Prefer`, one member per preference; null when not given. */
+/** The `Prefer` header; null for absent preferences. */
 export interface Preferences {
   readonly resolution: "merge-duplicates" | "ignore-duplicates" | "return-existing" | null;
   readonly return: "representation" | "minimal" | "headers-only" | null;
-  /** `exact-<number>` counts at most this many rows. */
+  /** `exact-<number>` counts at most this number of rows. */
   readonly count: "exact" | "planned" | "estimated" | `exact-${number}` | null;
   readonly tx: "commit" | "rollback" | null;
   readonly missing: "default" | "null" | null;
@@ -20,34 +20,34 @@ export interface Preferences {
   readonly maxAffected: number | null;
   readonly unmatched: "fail" | "ignore" | null;
   readonly read: "primary" | null;
-  /** Whether an answer that `db-max-rows` cuts fails. */
+  /** Whether truncation by `db-max-rows` is an error. */
   readonly maxRows: "fail" | null;
-  /** Tokens that the service does not know, in order. */
+  /** Unknown tokens, in order. */
   readonly invalid: readonly string[];
 }
 
 export interface ApiRequest {
   /** As received, for `request.method`. */
   readonly method: string;
-  /** Raw path as received, without the query string, for `request.path`. */
+  /** Raw path as received, without the query string; value of `request.path`. */
   readonly path: string;
   /** Raw query string as received, for the targets of `Link`. */
   readonly queryString: string;
   readonly action: Action;
-  /** How the request indicates that its parameters are in the body. Default: they do not. */
+  /** How the request has its parameters in the body. Default: the body has no parameters. */
   readonly queryForm?: QueryForm;
   readonly schema: string;
-  /** The schema was named by a profile header, or several are exposed. */
+  /** Whether a header named the schema, or several schemas are exposed. */
   readonly schemaNegotiated: boolean;
   readonly query: QueryParams;
-  /** Rows of the root, by `limit`/`offset` and, for GET, `Range`. */
+  /** Row bounds of the root, by `limit`/`offset` and, for GET, `Range`. */
   readonly bounds: RowBounds;
   readonly preferences: Preferences;
   /** Those that count, with `etag-mode`. */
   readonly preconditions: Preconditions;
   /** Accepted media types, most preferred first. */
   readonly accept: readonly MediaRange[];
-  /** Null when the action takes no body. */
+  /** Null if the action has no body. */
   readonly payload: Payload | null;
   /** Columns that the role may select, for `**`. Default: unknown. */
   readonly selectable?: SelectableColumns | undefined;

@@ -1,12 +1,12 @@
-/** `Idempotency-Key`: a name that a client gives to a write, so that a second one with it has no
- * effect. @module */
+/** `Idempotency-Key`: a name that a client gives to a write, so that a repeated request has no
+ * further effect. @module */
 import { sha256 } from "../../base/lib/sha256.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { canonicalQuery, splitQuery } from "./url/query_string.ts";
 import type { RawRequest } from "./raw_request.ts";
 import type { Payload } from "./body/body_decoder.ts";
 
-/** Returns whether a request has a key, be it valid or not. */
+/** Returns whether a request has a key, valid or not. */
 export function hasIdempotencyKey({ headers }: Pick<RawRequest, "headers">): boolean {
   return headers["idempotency-key"] !== undefined;
 }
@@ -22,11 +22,11 @@ export function readIdempotencyKey({ headers }: Pick<RawRequest, "headers">): st
 
 const maxLength = 255;
 
-/** A string of RFC 9651, section 3.3.3. */
+/** Matches a string of RFC 9651, section 3.3.3. */
 const quoted = /^"(?:[ !#-[\]-~]|\\["\\])*"$/;
 const bare = /^[!#-[\]-~]+$/;
 
-/** Headers that decide what a write does and what its response is. */
+/** Headers that influence the effect of a write or its response. */
 const decidingHeaders = [
   "accept",
   "content-type",
@@ -35,7 +35,8 @@ const decidingHeaders = [
   "content-profile",
 ] as const;
 
-/** Returns a hash of everything that decides what a write does: requests with the same one are equal. */
+/** Returns a hash of everything that influences a write and its response. Requests are equal if
+ * their hashes are. */
 export async function requestFingerprint(
   { method, path, query, headers }: RawRequest,
   payload: Payload | null,
@@ -52,7 +53,7 @@ export async function requestFingerprint(
   return await sha256(new Uint8Array(parts.flatMap((part) => Array.from(part))));
 }
 
-/** Returns the bytes of a body. The number of parts depends on the fields of a form alone. */
+/** Returns the bytes of a body. The number of parts is fixed, except for a form. */
 function bytesOf(payload: Payload | null): readonly Uint8Array[] {
   switch (payload?.kind) {
     case undefined:

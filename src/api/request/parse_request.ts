@@ -1,4 +1,4 @@
-/** A request, read as far as it can be without looking at the database's schema. @module */
+/** Parses a request as far as possible without the schema cache. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ApiRequest } from "./api_request.ts";
 import type { Config } from "../../state/config/options.ts";
@@ -30,14 +30,15 @@ export interface RequestConfig extends ActionConfig, ProfileConfig, Pick<Config,
 export interface RequestHead {
   /** Its payload is null. */
   readonly request: ApiRequest;
-  /** Null where there is no body to be read. */
+  /** Null if the request has no body to read. */
   readonly reader: PayloadReader | null;
 }
 
 /**
- * Reads everything but the body. Raises, in this order: `125` and `126` (path), `106` (schema), `101`
- * and `117` (method), `100`, `195` and `196` (query string), `103`, `109` and `114` (bounds), `159` (preconditions),
- * `160` and `196` (parameters without effect), `158` (no filter), `107` (content type).
+ * Parses everything except the body. Throws, in this order: `125` and `126` (path), `106` (schema),
+ * `101` and `117` (method), `100`, `195` and `196` (query string), `103`, `109` and `114` (bounds),
+ * `159` (preconditions), `160` and `196` (parameters without effect), `158` (no filter), `107`
+ * (content type).
  */
 export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHead {
   const { method, path, query: rawQuery, headers, cookies, received } = pieces;
@@ -79,12 +80,12 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
   return { request, reader: received === undefined ? reader : { ...reader, isQuery: true } };
 }
 
-/** Whether `limit` and `offset` of the root mean something with a method. */
+/** Returns whether `limit` and `offset` of the root have an effect with a method. */
 function limitsCount(method: string, { dialect }: RequestConfig): boolean {
   return dialect.writeParameters === "applied" || (method !== "PATCH" && method !== "DELETE");
 }
 
-/** Forgets the root's limits; impossible bounds are refused nevertheless. */
+/** Removes the limits of the root. Invalid bounds are still rejected. */
 function withoutLimits(query: QueryParams): QueryParams {
   chooseRowBounds({ method: "GET", range: null, query });
   return { ...query, limit: null, offset: null, hasLimits: false };
@@ -105,9 +106,10 @@ function queryMode(action: Action): QueryMode {
 }
 
 /**
- * Throws `160` for an embed that is to restrict the rows of a write, and `196` for another parameter that a write
- * does not apply, or an invalid `limit` of a read. Where the dialect ignores such parameters, only those
- * of PATCH and DELETE that may be meant to restrict their rows are refused.
+ * Throws `160` for an embed that would restrict the rows of a write. Throws `196` for another
+ * parameter without effect on a write, and for an invalid `limit` of a read. If the dialect ignores
+ * such parameters, only parameters of PATCH and DELETE that may be meant to restrict rows are
+ * rejected.
  */
 function checkApplied(
   request: ApiRequest,
@@ -132,7 +134,9 @@ function checkApplied(
   }
 }
 
-/** An inner join, or conditions on an embed, which only the answer can show. */
+/**
+ * Throws for an inner join or conditions on an embed, which cannot restrict the rows of a write.
+ */
 function checkEmbeds({ action, query: { select, filters, logic }, preferences }: ApiRequest): void {
   for (const item of select) {
     if ((item.kind === "relation" || item.kind === "spread") && item.join === "inner") {
@@ -144,7 +148,7 @@ function checkEmbeds({ action, query: { select, filters, logic }, preferences }:
   if (hidden !== undefined) throw errors.onlyForReading(hidden.path.join("."));
 }
 
-/** Throws `158` for an update or a delete that nothing in the request limits. */
+/** Throws `158` for an update or delete without a filter or limit. */
 export function checkSafeUpdate({ action, query, preferences }: ApiRequest): void {
   if (action.kind !== "update" && action.kind !== "delete") return;
   const hasFilter = query.filters.some(({ path }) => path.length === 0) ||

@@ -4,7 +4,7 @@ import { readTagList, type TagList } from "../../base/http/etag.ts";
 import type { RawRequest } from "./raw_request.ts";
 import type { Action } from "./action.ts";
 
-/** The preconditions that count for a request; null for each that it does not have. */
+/** The preconditions that apply to a request; null for each that is absent. */
 export interface Preconditions {
   readonly ifMatch: TagList | null;
   readonly ifNoneMatch: TagList | null;
@@ -14,8 +14,8 @@ export const noPreconditions: Preconditions = { ifMatch: null, ifNoneMatch: null
 
 const maxTags = 64;
 
-/** Reads the preconditions that an action takes, and ignores other ones, for example of POST.
- * Throws `159`. */
+/** Parses the preconditions of an action. Ignores preconditions that do not apply to it, for
+ * example of POST. Throws `159`. */
 export function readPreconditions(
   action: Action,
   { headers, received }: Pick<RawRequest, "headers" | "received">,

@@ -1,10 +1,10 @@
-/** The `Prefer` request header (RFC 7240), in the simple form that PostgREST reads. @module */
+/** The `Prefer` request header (RFC 7240), in the simple form that PostgREST accepts. @module */
 import { exactInteger } from "../../base/http/range_header.ts";
 import type { Preferences } from "./api_request.ts";
 
 type ListedName = Exclude<keyof Preferences, "timezone" | "maxAffected" | "invalid">;
 
-/** Values of the listed preferences, while they are collected. */
+/** Collects the values of the known preferences. */
 type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
 
 const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[Name]>[] } = {
@@ -19,14 +19,14 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
   maxRows: ["fail"],
 };
 
-/** Values that a whole token sets. */
+/** Values by token. */
 const tokens: ReadonlyMap<string, Partial<Listed>> = new Map(
   Object.entries(values).flatMap(([name, each]) =>
     each.map((value) => [`${preferenceName(name)}=${value}`, { [name]: value }] as const)
   ),
 );
 
-/** Returns the name of a preference in the header: `max-rows`. */
+/** Returns the name of a preference, as in the header: `max-rows`. */
 export function preferenceName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -50,9 +50,9 @@ export const nothingPreferred: Preferences = {
 };
 
 /**
- * Reads the header, whose lines are joined by commas. Tokens are compared as they are, without
- * quotes or parameters; the first of a preference applies. An unknown token is listed
- * as invalid; so is a value that is unknown, but for time zones.
+ * Parses the header, whose lines are joined by commas. Tokens are compared exactly; the first one
+ * of a preference applies. Unknown tokens are listed as invalid, and so are unknown values, except
+ * time zones.
  */
 export function parsePreferences(header: string | null): Preferences {
   if (header === null || header.trim() === "") return nothingPreferred;
@@ -83,15 +83,16 @@ export function parsePreferences(header: string | null): Preferences {
 }
 
 /**
- * Reads what protects rows also with parameters, quotes, spaces and capitals (RFC 7240, section 2): a token
- * that asks for strictness is refused, not ignored as lenient, and a dry run does not commit.
+ * Recognises other spellings of preferences that protect rows: with parameters, quotes, spaces and
+ * capitals (RFC 7240, section 2). A request for strict handling is rejected in place of being
+ * ignored, and a dry run does not commit.
  */
 function otherSpelling(token: string): Partial<Listed> {
   if (/^handling\s*=\s*"?strict\b/i.test(token)) return { handling: "strict" };
   return /^tx\s*=\s*"?rollback\b/i.test(token) ? { tx: "rollback" } : {};
 }
 
-/** Reads `count=exact-<number>`; undefined for other tokens. */
+/** Parses `count=exact-<number>`; undefined for other tokens. */
 function readCountBound(token: string): Partial<Listed> | undefined {
   const digits = /^count=exact-(0|[1-9][0-9]{0,14})$/.exec(token)?.[1];
   return digits === undefined ? undefined : { count: `exact-${Number(digits)}` };

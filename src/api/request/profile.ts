@@ -1,4 +1,4 @@
-/** The schema that a request is about. @module */
+/** The schema that a request addresses. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 
 export interface ProfileConfig {
@@ -6,7 +6,7 @@ export interface ProfileConfig {
   readonly dbSchemas: readonly string[];
 }
 
-/** A schema, and whether the client had or made a choice. */
+/** A schema, and whether it was negotiated. */
 export interface Profile {
   readonly schema: string;
   readonly schemaNegotiated: boolean;
@@ -14,7 +14,8 @@ export interface Profile {
 
 const writing: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
-/** Writes have `Content-Profile`, reads `Accept-Profile`. Throws `106` for unexposed schemas. */
+/** Returns the schema: of `Content-Profile` for writes, of `Accept-Profile` for reads. Throws `106`
+ * if it is not exposed. */
 export function chooseSchema(
   { method, headers }: {
     readonly method: string;

@@ -1,6 +1,9 @@
-/** Requests whose parameters come in the body: QUERY (RFC 10008), and POST to a path that ends in
+/**
+ * Requests with parameters in the body: QUERY (RFC 10008), and POST to a path that ends in
  * `/$query`. Each is a GET with the parameters of its URL, followed by the parameters of its body.
- * A function also takes its arguments as JSON, as it does by POST, but can only read. @module */
+ * For a function, the body may also have arguments as JSON, as with POST, but the function can only
+ * read. @module
+ */
 import { errors } from "../../base/errors/catalogue.ts";
 import { canonicalText, parseMediaType } from "../../base/http/media_type.ts";
 import { RawDecoder } from "./body/decoders.ts";
@@ -22,10 +25,8 @@ export interface QueryRequestConfig {
   readonly dbRootSpec: { readonly name: string } | null;
 }
 
-/**
- * Returns the target of a query request; null for other requests. A request with another method whose path
- * ends in `/$query` has a target, too.
- */
+/** Returns the target of a query request; null for other requests. A path that ends in `/$query`
+ * has a target with any method. */
 export function readQueryTarget(
   { method, path }: Pick<RawRequest, "method" | "path">,
   { serverQueryMethod, dbRootSpec }: QueryRequestConfig,
@@ -40,7 +41,7 @@ export function readQueryTarget(
 
 const querySegment = "$query";
 
-/** Returns the path before `/$query`; null otherwise, and for `/$query` and `/rpc/$query`. */
+/** Returns the path before `/$query`; null for other paths, for `/$query` and for `/rpc/$query`. */
 export function pathBeforeQuery(path: string): string | null {
   const end = path.lastIndexOf("/");
   const last = path.slice(end + 1);
@@ -54,17 +55,16 @@ function isRoutinePath(path: string): boolean {
   return second > 0 && percentDecode(path.slice(1, second), "replace") === "rpc";
 }
 
-/** Returns the GET that is equivalent to a query request, without its body; other requests
- * unchanged. */
+/** Returns the GET that is equivalent to a query request, without its body. Other requests are unchanged. */
 export function asRead(pieces: RawRequest, config: QueryRequestConfig): RawRequest {
   const target = readQueryTarget(pieces, config);
   return target === null ? pieces : { ...pieces, method: "GET", path: target.path };
 }
 
 /**
- * Returns the request that is equivalent to a query request, without the parameters of its body: a
- * GET, or QUERY for a function with JSON arguments. Throws `101` and `117` for other methods than
- * POST on `/$query`, and `107` for another content type.
+ * Returns the request that is equivalent to a query request without the parameters in its body: a
+ * GET, or QUERY for a function with JSON arguments. Throws `101` and `117` for methods other than
+ * POST on `/$query`, and `107` for an unsupported content type.
  */
 export function requestInQuery(pieces: RawRequest, target: QueryTarget): RawRequest {
   const { method, path, headers } = pieces;
@@ -81,7 +81,7 @@ export function requestInQuery(pieces: RawRequest, target: QueryTarget): RawRequ
   };
 }
 
-/** Whether the body is JSON. Throws `107` if it is neither JSON nor a form. */
+/** Returns whether the body is JSON. Throws `107` if it is neither JSON nor a form. */
 function hasJsonArguments(contentType: string | null, { form, isRoutine }: QueryTarget): boolean {
   if (contentType === "application/x-www-form-urlencoded") return false;
   const media = contentType === null ? null : parseMediaType(contentType);
@@ -100,17 +100,18 @@ export function acceptedQueries(isRoutine: boolean): string {
 
 const formType = '"application/x-www-form-urlencoded"';
 
-/** Receives the parameters in a body as they were sent. */
+/** Reads the parameters in a body, without decoding them. */
 export const parameterReader: PayloadReader = {
   format: "raw",
   isQuery: true,
   begin: () => new RawDecoder("bytea"),
 };
 
-/** Most parameters of a body. Each may become a condition that is planned. */
+/** Maximum number of parameters in a body. Each may be a condition to plan. */
 const maxParameters = 10_000;
 
-/** Throws `178` for text that no URL can hold, and `177` for too many parameters. */
+/** Returns the request with the parameters of its body. Throws `178` for text that a URL cannot
+ * contain, and `177` for too many parameters. */
 export function withParameters(request: RawRequest, body: Uint8Array): RawRequest {
   const text = textOf(body);
   if (text === null || /%00|\0/.test(text)) throw errors.unreadableQuery();

@@ -11,7 +11,7 @@ export interface RawRequest extends HeaderRecords {
   readonly path: string;
   /** Without the question mark; empty if absent. */
   readonly query: string;
-  /** The request as received, if its parameters came in the body. Default: that above. */
+  /** The request as received, if its parameters came in the body. Default: this request. */
   readonly received?: {
     readonly method: string;
     readonly path: string;
@@ -20,7 +20,7 @@ export interface RawRequest extends HeaderRecords {
   };
 }
 
-/** Takes a request apart. `path` replaces the path of the URL, unless it is undefined. */
+/** Returns the parts of a request. `path` replaces the path of the URL, unless it is undefined. */
 export function readRawRequest(request: Request, path?: string): RawRequest {
   const url = splitUrl(request.url);
   return {
@@ -31,7 +31,7 @@ export function readRawRequest(request: Request, path?: string): RawRequest {
   };
 }
 
-/** Cuts path and query string out of an absolute URL, without normalising them. */
+/** Returns path and query string of an absolute URL, without normalisation. */
 export function splitUrl(url: string): Pick<RawRequest, "path" | "query"> {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const hash = url.indexOf("#");
@@ -47,7 +47,7 @@ export interface HeaderRecords {
   readonly cookies: Readonly<Record<string, string>>;
 }
 
-/** Runtimes hand out one character per byte; values whose bytes are UTF-8 are decoded. */
+/** Returns the headers. Runtimes return one character per byte; values whose bytes are UTF-8 are decoded. */
 export function readHeaders(received: Headers): HeaderRecords {
   const headers: Record<string, string> = {};
   let cookie: string | null = null;
@@ -60,7 +60,7 @@ export function readHeaders(received: Headers): HeaderRecords {
   return { headers, cookies: parseCookies(cookie) };
 }
 
-/** Returns the text of a value with one character per byte; the value if its bytes are not UTF-8. */
+/** Decodes a value with one character per byte as UTF-8. Returns the value unchanged if it is not UTF-8. */
 export function decodeBytes(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
   return textOf(Uint8Array.from(value, (character) => character.charCodeAt(0))) ?? value;

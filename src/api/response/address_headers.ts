@@ -1,4 +1,4 @@
-/** Headers that name the GET with the result of a read. @module */
+/** Headers that name a GET request for the same result. @module */
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { acceptedQueries } from "../request/query_request.ts";
@@ -9,16 +9,17 @@ import type { QualifiedName, Relation } from "../../state/schema_cache/schema_ca
 import type { Dialect } from "../../base/dialect.ts";
 import type { QueryForm } from "../request/raw_request.ts";
 
-/** Most characters of the URL that the response to a query request names. Servers and proxies accept it. */
+/** Maximum length of the URL in the response to a query request, which servers and proxies accept. */
 const maxUrlCharacters = 2000;
 
-/** For POST, `Location` names what the request has made (RFC 10008, section 2.4). */
+/** Header by form of the request. POST uses `Content-Location`, because `Location` would name a
+ * created resource (RFC 10008, section 2.4). */
 const headerOf: Readonly<Record<QueryForm, string>> = {
   method: "Location",
   path: "Content-Location",
 };
 
-/** Query requests get `Accept-Query`, and the URL unless it is long or arguments are JSON. */
+/** Returns `Accept-Query` for query requests. Adds the URL, unless it is too long or arguments are JSON. */
 export function addressHeaders(
   { action, query: { canonical }, queryForm }: ApiRequest,
   prefix: "/" | "/rpc/",
@@ -33,8 +34,8 @@ export function addressHeaders(
 }
 
 /**
- * Returns `/relation?key=eq.value&…`. `key` is the JSON object of the primary key's values as text.
- * The function escapes only characters of the relation's name that would end the path or the header.
+ * Returns `/relation?key=eq.value&…`. `key` is a JSON object with the primary key's values as text.
+ * In the relation's name, only characters that would end the path or the header are escaped.
  */
 export function locationOf({ name }: Relation, key: string): string {
   const values: Readonly<Record<string, string | null>> = JSON.parse(key);
@@ -68,7 +69,7 @@ export function contentRange(value: string, rangeUnit: Dialect["rangeUnit"]): He
   return rangeUnit === "sent" ? [["Range-Unit", "items"], header] : [header];
 }
 
-/** Returns 416 for a range after the last row, 206 for a part of the rows, otherwise 200. */
+/** Returns 416 for a range after the last row, 206 for some of the rows, otherwise 200. */
 export function rangeStatus(
   { first, rows, total }: {
     readonly first: bigint;

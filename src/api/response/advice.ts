@@ -1,7 +1,8 @@
-/** Hints for errors without a hint, with `client-error-verbosity = advise`, which depend on the
- * request: the rows of the catalogue have the other hints. They name the request's role, the
- * subject of the error and objects of the schema cache, which has no privileges. No hint reads a
- * message. @module */
+/**
+ * Hints for errors with `client-error-verbosity = advise` that depend on the request. Hints of
+ * single errors are in the catalogue. A hint may name the role, the subject of the error and
+ * objects of the schema cache, which has no privileges. Hints never read messages. @module
+ */
 import { nearest } from "../../base/lib/nearest.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { type ErrorFields, isRaised } from "../../base/errors/service_error.ts";
@@ -16,7 +17,8 @@ import { targetRelation } from "./request_parts.ts";
 
 type Adviser = (fields: ErrorFields, context: AdviceContext) => string | null;
 
-/** Returns the hint for an error; null if its hint stays, if a function raised it, or if no adviser knows its code. */
+/** Returns the hint for an error; null if it keeps its hint, if a function raised it, or if its
+ * code is unknown here. */
 export function adviceFor(fields: ErrorFields, context: AdviceContext): string | null {
   if (isRaised(fields.subject)) return null;
   const hint = fields.hint ?? null;
@@ -56,7 +58,8 @@ const databaseAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>(
   ["XX000", geometryAdvice],
 ]);
 
-/** A statement that svc cancels has error `134`: an administrator or a timeout ended this one. */
+/** Returns advice for a statement that ended early. One that svc cancels has error `134`, so this
+ * one was ended by an administrator or a timeout. */
 function timeoutAdvice(role: string | null): string {
   return `If a timeout ended it: alter role ${role ?? "…"} set statement_timeout, or raise ` +
     "db-statement-timeout";
@@ -78,14 +81,14 @@ function readOnlyAdvice(
     : "The function writes: call it with POST.";
 }
 
-/** The C functions of PostgreSQL that refuse what a statement or a transaction does. */
+/** The C functions of PostgreSQL that reject what a statement or transaction does. */
 const unsupported: ReadonlyMap<string, string> = new Map([
   ["_SPI_execute_plan", "The function writes: declare it volatile."],
   ["init_execution_state", "The function writes: declare it volatile."],
   ["call_bool_check_hook", "The server is a standby."],
 ]);
 
-/** PostGIS raises the errors of geometries that it cannot read with this SQLSTATE. */
+/** Returns advice for invalid geometries, which PostGIS reports with this SQLSTATE. */
 function geometryAdvice({ subject }: ErrorFields, context: AdviceContext): string | null {
   const columns = targetRelation(context)?.columns ?? [];
   const isSpatial = columns.some(({ baseType }) => /\bgeo(metry|graphy)\b/.test(baseType));
@@ -125,7 +128,7 @@ const operatorAliases: ReadonlyMap<string, string> = new Map([
 /** Operands of `is` in other languages. */
 const isOperands = [[/^not\W?n/i, "not_null"], [/^[ty]/i, "true"], [/^f|^no?$/i, "false"]] as const;
 
-/** Returns the filter as it should be written: `Write id=eq.5`. */
+/** Returns the correct form of a filter: `Write id=eq.5`. */
 function filterAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
   const value = subject?.filter;
   if (value === undefined) return null;

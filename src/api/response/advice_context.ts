@@ -10,7 +10,7 @@ export interface AdviceContext {
   readonly role: string | null;
   /** Null before the first load. Default: null. */
   readonly cache?: SchemaCacheData | null;
-  /** Null before planning, and for a batch. Its values may come from another request of the same
+  /** Null before planning, and for a batch. Its values may belong to another request with the same
    * shape. Default: null. */
   readonly plan?: DataPlan | null;
   readonly config: Pick<

@@ -17,19 +17,19 @@ export interface CompressionContext {
   /** Request headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly hasCookies: boolean;
-  /** `If-None-Match` as the client sent it. */
+  /** `If-None-Match` as received. */
   readonly ifNoneMatch: string | null;
-  /** Codings that the configuration offers, the preferred one first. */
+  /** Codings that the configuration enables, in order of preference. */
   readonly codings: readonly ResponseCoding[];
   readonly encoders: BodyEncoders;
 }
 
-/** Bytes below which a body of known length stays as it is. */
+/** Minimum size to compress, if the length of the body is known. */
 const minBytes = 1024;
 
 /**
- * Returns the reply in a coding that the client accepts, or as it is. Adds `Vary: Accept-Encoding` to every
- * reply that another request may receive compressed.
+ * Returns the reply in a coding that the client accepts, or unchanged. Adds `Vary: Accept-Encoding`
+ * to every reply that another request may receive compressed.
  *
  * Errors, responses to HEAD, bodies of known length below the minimum, and types that rarely shrink
  * stay uncompressed. So do replies to requests that a page of another origin may have made with
@@ -69,7 +69,7 @@ function valueOf(name: string, headers: HeaderList): string | null {
   return null;
 }
 
-/** Returns headers with the tag of the client's representation. */
+/** Returns headers with the tag of the representation that the client has. */
 function namedTags(headers: HeaderList, ifNoneMatch: string): HeaderList {
   return headers.map(([name, value]) =>
     [name, name.toLowerCase() === "etag" ? namedTag(value, ifNoneMatch) : value] as const

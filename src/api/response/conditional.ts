@@ -1,12 +1,12 @@
 /** Evaluates the preconditions of reads (RFC 9110, section 13.2.2), and tags content that the
- * service makes. @module */
+ * service creates. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { matchesStrongly, matchesWeakly, readTag } from "../../base/http/etag.ts";
 import { hexOf, sha256 } from "../../base/lib/sha256.ts";
 import type { Preconditions } from "../request/preconditions.ts";
 import type { Reply } from "./reply.ts";
 
-/** Headers that describe a body, or how it was made. A 304 omits them. */
+/** Headers about a body, or about how it was made. A 304 omits them. */
 const ofBody: ReadonlySet<string> = new Set([
   "content-encoding",
   "content-length",
@@ -35,7 +35,7 @@ export function conditionalReply(
   return { status: 304, headers: kept, content: null, length: null };
 }
 
-/** Returns the entity tag of content, in the form that the database gives to results without a version. */
+/** Returns the entity tag of content, in the form that the database uses for results without a version. */
 export async function contentTag(content: Uint8Array): Promise<string> {
   const hashed = new Uint8Array(content.length + 1);
   hashed.set(content);
@@ -43,5 +43,5 @@ export async function contentTag(content: Uint8Array): Promise<string> {
   return `-${hexOf((await sha256(hashed)).subarray(0, 16))}`;
 }
 
-/** Ends the content, before the total that it has not. */
+/** Separator between the content and the total, which is absent here. */
 const lineFeed = 0x0a;

@@ -1,5 +1,5 @@
-/** Encodes bodies of responses with `node:zlib`. The levels are the fastest that halve the length: JSON of
- * 100 kB takes 0.3 ms to 0.9 ms, and shrinks to a fifth or a third. @module */
+/** Encodes bodies of responses with `node:zlib`. The levels are the fastest that at least halve
+ * JSON: 100 kB take 0.3 ms to 0.9 ms, and shrink to a fifth or a third. @module */
 import type { ResponseCoding } from "../../base/http/accept_encoding.ts";
 import { type BuiltinModule, builtinModule } from "../../base/lib/builtin_modules.ts";
 import { type Schedule, schedule as defaultSchedule } from "../../base/lib/timers.ts";
@@ -7,33 +7,33 @@ import { type Schedule, schedule as defaultSchedule } from "../../base/lib/timer
 export interface BodyEncoder {
   /** Encodes a short body at once. */
   readonly encode: (bytes: Uint8Array) => Uint8Array;
-  /** Bytes wait for more bytes for 50 ms at most. Returns null if too many streams are open. */
+  /** Encodes a stream. Bytes are held back for at most 50 ms. Returns null if too many streams are open. */
   readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array> | null;
 }
 
 export type BodyEncoders = ReadonlyMap<ResponseCoding, BodyEncoder>;
 
-/** Milliseconds without a byte of the source after which an encoder flushes. */
+/** Milliseconds without input after which an encoder flushes. */
 const flushDelayMs = 50;
 const chunkBytes = 64 * 1024;
-/** Open streams of `node:zlib`: each takes up to 1.5 MB until its reader has all of it. */
+/** Maximum number of open streams. Each takes up to 1.5 MB until the reader has all of it. */
 const maxOpenStreams = 100;
 
 export interface EncoderOptions {
-  /** Null for a runtime without it. Default: the value of the runtime. */
+  /** Null for a runtime without it. Default: the runtime's module. */
   readonly zlib?: BuiltinModule<"node:zlib"> | null;
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
 }
 
-/** Returns the encoders of the runtime; none without `node:zlib`. */
+/** Returns the encoders of the runtime; empty without `node:zlib`. */
 export function bodyEncoders(
   { zlib = builtinModule("node:zlib"), schedule = defaultSchedule }: EncoderOptions = {},
 ): BodyEncoders {
   return zlib === null ? new Map() : zlibEncoders(zlib, schedule);
 }
 
-/** Older versions of `node:zlib` lack some codings. */
+/** Returns the options by coding. Older versions of `node:zlib` lack some codings. */
 function zlibOptions({ constants }: BuiltinModule<"node:zlib">) {
   return {
     gzip: { level: 1, chunkSize: chunkBytes },
@@ -89,7 +89,7 @@ interface OpenEncoder {
 
 interface StreamEncoder extends OpenEncoder {
   readonly schedule: Schedule;
-  /** Called once, when the encoder has released its memory. */
+  /** Called once when the encoder has released its memory. */
   readonly onClose: () => void;
 }
 
@@ -124,7 +124,7 @@ function encodedByZlib(
   }, { highWaterMark: 0 });
 }
 
-/** Writes the chunks of a source. Flushes while the source pauses. */
+/** Writes the chunks of a source. Flushes when the source pauses. */
 async function feed(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { transform, flushKind, schedule, onClose }: StreamEncoder,

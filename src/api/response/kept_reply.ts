@@ -1,22 +1,22 @@
-/** Replies that the table of keys keeps, and back. @module */
+/** Converts replies to the form that the key table stores, and back. @module */
 import type { TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { KeptAnswer } from "../transaction/idempotency.ts";
 import type { Reply } from "./reply.ts";
 
-/** Largest body of a reply that is kept. */
+/** Maximum size of a stored body. */
 const maxKeptBytes = 1_048_576;
 
 export interface KeptReplyConfig {
-  /** Header that is copied from each request. */
+  /** Header that is copied from each request to its response. */
   readonly serverTraceHeader: string | null;
 }
 
 /**
- * Returns what is kept of a reply: its status, body, and the headers that do not belong to one exchange.
- * Returns null for a reply that is not kept: no success, or one that sets a cookie. Throws `156` if the
- * body is too large.
+ * Returns the part of a reply to store: status, body, and headers that do not belong to one
+ * exchange. Returns null if the reply is not successful, or sets a cookie. Throws `156` if the body
+ * is too large.
  */
 export function keptAnswer(
   { status, headers, content, isKept: mayKeep = true }: Reply,
@@ -36,13 +36,13 @@ export function keptAnswer(
   return { status, headers: JSON.stringify(lasting), body: content };
 }
 
-/** Headers of one exchange, by their lower-case names. */
+/** Headers that belong to one exchange, in lower case. */
 const momentary = /^(?:server|date|server-timing|access-control-.*)$/;
 
-/** A reply of the table, or the news that its key was used for another request. */
+/** A stored reply, or the information that the key was used for another request. */
 export type KeptReply = Reply | "other request";
 
-/** Returns the kept reply; null if the key is not in the table. */
+/** Returns the stored reply; null if the key is not in the table. */
 export function replyOfKept({ columns, body: { content } }: TransactionResult): KeptReply | null {
   const [isSame, status, headers] = columns;
   if (isSame === undefined) return null;

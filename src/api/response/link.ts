@@ -5,7 +5,7 @@ import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type ReplacedParam, splitQuery, withParams } from "../request/url/query_string.ts";
 
-/** Which pages have links: those by a cursor, all of them, or none. */
+/** Pages that have links: pages by a cursor, all pages, or none. */
 export type LinkMode = "cursor" | "all" | "none";
 
 export interface ReadPage {
@@ -16,13 +16,13 @@ export interface ReadPage {
   readonly total: number | null;
 }
 
-/** Parameters of another page, by the name of its relation to the present one. */
+/** Parameters of other pages, by their relation to the current page. */
 type Links = readonly (readonly [relation: string, params: readonly ReplacedParam[]])[];
 
-/** Proxies and clients limit the length of a line. */
+/** Maximum length, since proxies and clients limit header lines. */
 const maxLength = 4096;
 
-/** Returns `Link` with references to other pages, possibly empty. */
+/** Returns the header `Link` for other pages; empty if there are no links. */
 export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode): HeaderList {
   const cursor = page.root.cursor?.page ?? null;
   if (hasPositionInBody(request, cursor)) return [];
@@ -43,8 +43,8 @@ export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode):
 
 const noLinks: Links = [];
 
-/** Joins links. If there is no room for all links, the links to the ends are left out: a client
- * that follows pages needs the other ones. */
+/** Joins links. If they do not all fit, links to the first and last page are left out, since
+ * clients that follow pages do not need these. */
 function fittingHeader(
   links: readonly { readonly isEnd: boolean; readonly text: string }[],
 ): string {
@@ -53,7 +53,8 @@ function fittingHeader(
     .find(({ length }) => length <= maxLength) ?? "";
 }
 
-/** The client repeats the body with each link, so that links would have no effect. */
+/** Returns whether the body has the position. Clients repeat the body with each link, so that links
+ * would have no effect. */
 function hasPositionInBody(
   { queryForm, query, queryString }: ApiRequest,
   cursor: CursorPage | null,
@@ -65,7 +66,7 @@ function hasPositionInBody(
 
 const replacedNames = ["offset", "after", "before"] as const;
 
-/** A page that begins at a row has rows on its other side, at least that one. */
+/** Returns the links of a page by a cursor. A page that begins after a row has at least that row before it. */
 function cursorLinks({ direction, keys }: CursorPage, { root, columns, rows }: ReadPage): Links {
   const at = (name: "after" | "before", cursor: string) => [
     ...replacedNames.map((replaced) => ({ name: replaced, value: null })),
@@ -85,7 +86,7 @@ function cursorLinks({ direction, keys }: CursorPage, { root, columns, rows }: R
   ];
 }
 
-/** Links of a window of known length. */
+/** Returns the links for a range of known length. */
 function offsetLinks(
   { bounds, query, headers }: ApiRequest,
   { root, rows, total }: ReadPage,

@@ -1,5 +1,4 @@
-/** Reads `response.status` and `response.headers`, by which database code overrides the response.
- * @module */
+/** Parses `response.status` and `response.headers`, by which database code overrides the response. @module */
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { parseJson } from "../../base/lib/json_object.ts";
 import { errors } from "../../base/errors/catalogue.ts";
@@ -7,7 +6,7 @@ import { framingHeaders, headerValue, isHeaderName } from "../../base/errors/htt
 
 export type Header = readonly [name: string, value: string];
 
-/** Returns the leading digits of `response.status`. Throws 112. */
+/** Returns the digits at the start of `response.status`. Throws 112. */
 export function statusOverride(setting: string | null): number | null {
   if (setting === null) return null;
   const status = Number(/^\d+/.exec(setting)?.[0] ?? NaN);
@@ -15,7 +14,7 @@ export function statusOverride(setting: string | null): number | null {
   return status;
 }
 
-/** Reads `response.headers`: an array of objects with one string member each. Throws 111. */
+/** Parses `response.headers`: an array of objects, each with one string member. Throws 111. */
 export function headerOverrides(setting: string | null): HeaderList {
   if (setting === null) return [];
   const list = parseJson(setting);
@@ -35,7 +34,7 @@ function header(item: unknown): readonly [string, string] {
   return [name, value];
 }
 
-/** Database code replaces headers of the service; an empty value removes one. */
+/** Replaces headers of the service by headers of database code. An empty value removes a header. */
 export function mergeHeaders(own: Header[], overrides: HeaderList): Header[] {
   if (overrides.length === 0) return own;
   const replaced = new Set(overrides.map(([name]) => name.toLowerCase()));

@@ -11,7 +11,7 @@ import { targetRelation } from "./request_parts.ts";
 
 /** The C functions of PostgreSQL that raise 42501. */
 const routines = {
-  /** Any object: PostgreSQL names it in a message only. */
+  /** Null for any object, which PostgreSQL names only in the message. */
   object: "aclcheck_error",
   sequence: "nextval_internal",
   policy: "ExecWithCheckOptions",
@@ -19,7 +19,7 @@ const routines = {
   setting: "call_string_check_hook",
 } as const;
 
-/** Returns the hint for SQLSTATE 42501; null for an error that a function raises. */
+/** Returns the hint for SQLSTATE 42501; null if a function raised the error. */
 export function privilegeAdvice({ subject }: ErrorFields, context: AdviceContext): string | null {
   if (context.role === null) return null;
   const role = nameText(context.role);
@@ -37,7 +37,7 @@ export function privilegeAdvice({ subject }: ErrorFields, context: AdviceContext
   }
 }
 
-/** Whether PostgreSQL refuses to set the role of a request. */
+/** Returns whether PostgreSQL has refused to set the role of the request. */
 export function isRoleRefused(subject: ErrorSubject | undefined): boolean {
   return subject?.routine === routines.setting && subject.isNested !== true;
 }
@@ -48,7 +48,8 @@ function policyAdvice({ isNested }: ErrorSubject, context: AdviceContext): strin
     "allow the row; a representation needs a select policy, too.";
 }
 
-/** PostgreSQL tells the position of a name in a schema that the role may not use, but no other position. */
+/** Returns the hint for an object. PostgreSQL reports the position of a name only if the role may
+ * not use its schema. */
 function objectAdvice(
   { names = [], isNested }: ErrorSubject,
   role: string,
@@ -71,7 +72,7 @@ function objectAdvice(
   return grants.map((grant) => `grant ${grant} to ${role};`).join(" ") || null;
 }
 
-/** Returns the privileges that a request on a relation needs. */
+/** Returns the GRANT for the privileges that a request on a relation needs. */
 function grantsOf(
   plan: Exclude<DataPlan, { kind: "call" }>,
   pieces: RawRequest,
@@ -120,7 +121,7 @@ function privilegesOf({ method, query, headers }: RawRequest): readonly Privileg
   }
 }
 
-/** Names the sequences in the defaults of the target's columns: an insert of the request uses them. */
+/** Returns the hint for the sequences in defaults of the target's columns, which an insert uses. */
 function sequenceAdvice(
   { isNested }: ErrorSubject,
   role: string,
@@ -135,14 +136,14 @@ function sequenceAdvice(
     : `grant usage on sequence ${sequences.join(", ")} to ${role};`;
 }
 
-/** Returns the hint for a role that exists. A superuser must stay out of reach of requests. */
+/** Returns the hint for an existing role. A superuser must not be granted to the login role. */
 function grantAdvice(role: string): string {
   return /^(pg_|postgres$)/.test(role)
     ? `Send a token of another role than ${nameText(role)}`
     : `Grant ${nameText(role)} to the login role, unless it is a superuser`;
 }
 
-/** Returns the hint for a role that does not exist; null for a name that PostgreSQL reserves. */
+/** Returns the hint for a missing role; null if PostgreSQL reserves its name. */
 export function createAdvice(role: string): string | null {
   if (/^(pg_|public$|none$|null$)/.test(role)) return null;
   return `create role ${nameText(role)} nologin; then grant it to the login role`;

@@ -1,4 +1,4 @@
-/** A response as data, and the headers that several kinds of responses share. @module */
+/** A response as data, and headers of several kinds of responses. @module */
 import type { ResultBody, TransactionResult } from "../../database/transaction.ts";
 import { nothingPreferred } from "../request/preferences.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
@@ -11,7 +11,7 @@ import { preferenceName } from "../request/preferences.ts";
 import { headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
 import { standardVary } from "../../base/http/vary.ts";
 
-/** A response before it becomes a `Response`. */
+/** A response in the form before it becomes a `Response`. */
 export interface Reply {
   readonly status: number;
   readonly statusText?: string;
@@ -20,19 +20,20 @@ export interface Reply {
   readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
   /** Length of the body in bytes, for the log; null if unknown. */
   readonly length: number | null;
-  /** Whether the answer may be kept for a key: not if an operation of a batch sets a cookie. Default: true. */
+  /** Whether the reply may be stored for a key. False if an operation of a batch sets a cookie.
+   * Default: true. */
   readonly isKept?: boolean;
-  /** Text of `pg_current_snapshot()` of a read that shows it. Default: it shows none. */
+  /** Text of `pg_current_snapshot()`, for a read that returns it. Default: absent. */
   readonly snapshot?: string;
   /** Position that later reads of the client must have reached. Default: none. */
   readonly bookmark?: string;
-  /** Resolves with the error that ends a stream before its end; absent for other content. */
+  /** Resolves with the error that interrupts a stream; absent for other content. */
   readonly failure?: Promise<unknown> | undefined;
-  /** Resolves when a stream has ended, in whichever way; absent for other content. */
+  /** Resolves when a stream has ended for any reason; absent for other content. */
   readonly ended?: Promise<void> | undefined;
 }
 
-/** Adds the bookmark of a result to its reply, if it has one. */
+/** Adds the bookmark of a result to its reply, if there is one. */
 export function withBookmark(
   reply: Reply,
   { bookmark }: Pick<TransactionResult, "bookmark">,
@@ -49,15 +50,15 @@ export interface ResultMetadata {
   readonly responseStatus: string | null;
   /** Entity tag without its quotes, or null. */
   readonly tag: string | null;
-  /** Of a write: number of written rows; the representation may show fewer. */
+  /** For a write: number of written rows; the representation may have fewer. */
   readonly affected: number;
-  /** Of a write: number of rows that an upsert updated. */
+  /** For a write: number of rows that an upsert updated. */
   readonly updated: number;
-  /** Of a write: JSON object of the primary key if the result has one row. */
+  /** For a write: JSON object of the primary key if the result has one row. */
   readonly key: string | null;
 }
 
-/** Reads the metadata columns of the result row. The last one is the tag, if the result has one. */
+/** Reads the metadata columns of the result row. If the result has a tag, it is the last one. */
 export function readResultMetadata(
   head: readonly (string | null)[],
   isTagged: boolean,
@@ -75,7 +76,7 @@ export function readResultMetadata(
   };
 }
 
-/** The parts in which successful replies differ. */
+/** The parts that differ between successful replies. */
 export interface Success {
   readonly status: number;
   readonly headers: HeaderList;
@@ -85,7 +86,7 @@ export interface Success {
   readonly representation: Representation | null;
 }
 
-/** Makes a successful reply. `response.status` and `response.headers` override its values. */
+/** Returns a successful reply. `response.status` and `response.headers` override its values. */
 export function successReply(
   request: ApiRequest,
   metadata: ResultMetadata,
@@ -111,16 +112,16 @@ export function successReply(
   return { status, headers, content, length: length ?? 0, failure, ended };
 }
 
-/** Preferences in the order of `Preference-Applied`. */
+/** Order of the preferences in `Preference-Applied`. */
 const preferenceOrder = [
   ...["resolution", "missing", "return", "count", "tx", "handling", "timezone"] as const,
   ...["maxAffected", "unmatched", "read", "maxRows"] as const,
 ];
 
-/** Preferences that only some requests apply. */
+/** Preferences that apply only to some requests. */
 export type AppliedPreferences = Partial<Record<typeof preferenceOrder[number], boolean>>;
 
-/** Returns `Preference-Applied` with the applied preferences, if there are any. */
+/** Returns the header `Preference-Applied` if preferences were applied. */
 export function appliedHeader(preferences: Preferences, applied: AppliedPreferences): HeaderList {
   if (preferences === nothingPreferred) return [];
   const isApplied: AppliedPreferences = { ...applied, count: true, handling: true, timezone: true };

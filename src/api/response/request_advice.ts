@@ -9,13 +9,13 @@ import type { AdviceContext } from "./advice_context.ts";
 import { decoded, paramsOf, targetRelation } from "./request_parts.ts";
 import { valueAdvice } from "./value_advice.ts";
 
-/** Returns the corrected part of a request; null if the error has no correction here. */
+/** Returns the corrected part of a request; null if no correction is known. */
 export function requestAdvice(fields: ErrorFields, context: AdviceContext): string | null {
   const correct = (fields.own ? ownCorrections : databaseCorrections).get(fields.code);
   return correct?.(fields, context) ?? null;
 }
 
-/** Whether a correction replaces the hint that an error has. */
+/** Returns whether a correction replaces the hint of an error. */
 export function replacesHint({ own, code }: ErrorFields): boolean {
   return own ? ["108", "200", "202", "205"].includes(code) : code === "22008";
 }
@@ -51,7 +51,7 @@ const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Cor
   ["42P10", (_, context) => uniqueKeys(context)],
 ]);
 
-/** `/products/`, `/products/1` and `/api/products`: the path that names the relation. */
+/** Returns the path of a relation for paths like `/products/`, `/products/1` and `/api/products`. */
 function pathCorrection({ pieces, cache, config }: AdviceContext): string | null {
   const [, withoutSlash] = /^\/*(\/(?:rpc\/)?[^/]+)\/*$/.exec(pieces.path) ?? [];
   if (withoutSlash !== undefined && withoutSlash !== pieces.path) return `Write ${withoutSlash}`;
@@ -77,8 +77,7 @@ function functionPath({ pieces, cache }: AdviceContext): string | null {
   return `Write /rpc/${pathSegment(name)}?${pieces.query}`;
 }
 
-/** Corrects `select`, `order`, `or` and `and` that cannot be parsed, and filters in the syntax of
- * SQL. */
+/** Corrects `select`, `order`, `or` and `and` that cannot be parsed, and filters in SQL syntax. */
 function clauseCorrection(context: AdviceContext): string | null {
   for (const { name, value } of paramsOf(context.pieces.query)) {
     const corrected = name === "order"
@@ -129,7 +128,7 @@ function openParentheses(text: string): number {
   return text.split("(").length - text.split(")").length;
 }
 
-/** Comparisons of SQL and their operators. */
+/** SQL comparisons and the equivalent operators. */
 const comparisons: ReadonlyMap<string, string> = new Map([
   [">=", "gte"],
   ["<=", "lte"],
@@ -141,7 +140,7 @@ const comparisons: ReadonlyMap<string, string> = new Map([
   ["=", "eq"],
 ]);
 
-/** Returns a filter like `gte5`, `>5`, `!eq.5` or `between.1,2` as it is written here. */
+/** Returns the correct form of a filter like `gte5`, `>5`, `!eq.5` or `between.1,2`. */
 function sqlFilter(name: string, value: string): string | null {
   const [, between] = /^between\.(.*)$/.exec(value) ?? [];
   const [from, to] = between?.split(",") ?? [];
@@ -154,7 +153,7 @@ function sqlFilter(name: string, value: string): string | null {
   return word === undefined ? null : `${name}=${word}.${rest}`;
 }
 
-/** Parameters of other interfaces by their names, and the equivalent clause. */
+/** Parameters of other interfaces by name, and the equivalent clause. */
 const otherClauses: readonly (readonly [names: string[], clause: (value: string) => string])[] = [
   [["sort", "sort_by", "orderby", "order_by"], (value) => `order=${correctedOrder(value)}`],
   [["fields"], (value) => `select=${value}`],
@@ -183,7 +182,7 @@ function otherParameter({ subject }: ErrorFields, context: AdviceContext): strin
   return isUnlike ? `${relation.name} has no column ${name}` : null;
 }
 
-/** Names the other schema, or the path over a third relation; `max(price)` is an aggregate. */
+/** Names the other schema, or the path over a third relation. `max(price)` is corrected to an aggregate. */
 function embedPath({ subject }: ErrorFields, context: AdviceContext): string | null {
   const { cache, config, pieces } = context;
   const { relation: from = "", embed: to = "" } = subject ?? {};
@@ -206,7 +205,7 @@ function embedPath({ subject }: ErrorFields, context: AdviceContext): string | n
   return middle === undefined ? null : `Write ${middle}(${embed})`;
 }
 
-/** Names the header of another schema. A name that is there replaces one that is only similar. */
+/** Names the header for another schema. An exact name there takes precedence over a similar one. */
 function tableName({ subject, hint }: ErrorFields, context: AdviceContext): string | null {
   const { cache, config, pieces } = context;
   const { schema, relation: name = "" } = subject ?? {};
@@ -247,7 +246,7 @@ function similarColumn(name: string | undefined, context: AdviceContext): string
   return found === null ? null : `Perhaps you meant '${found}'`;
 }
 
-/** `select=name price`, `order=price desc`, and `select=categories` of a related relation. */
+/** Corrects `select=name price`, `order=price desc`, and `select=categories` for a related relation. */
 function columnCorrection({ subject }: ErrorFields, context: AdviceContext): string | null {
   const name = subject?.names?.at(-1);
   if (name === undefined) return null;
@@ -293,7 +292,7 @@ function uniqueKeys(context: AdviceContext): string | null {
   return shown.length === 0 ? null : `Write ${shown.join(" or ")}`;
 }
 
-/** The header without `Bearer` has no effect: the request is anonymous. */
+/** Corrects a header without `Bearer`, which has no effect: the request is anonymous. */
 function schemeCorrection(header: string | undefined, role: string | null): string | null {
   if (header === undefined || bearerToken(header) !== null) return null;
   return `Write Authorization: Bearer and the token: the request ran as ${role}`;

@@ -15,7 +15,7 @@ export function paramsOf(
   return splitQuery(query).map(({ name, value }) => ({ name, value: value ?? "" }));
 }
 
-/** Returns the relation that a request reads or writes; before planning, one of the name in the path. */
+/** Returns the relation of a request. Before planning, it is found by the name in the path. */
 export function targetRelation({ pieces, cache, plan = null }: AdviceContext): Relation | null {
   if (plan !== null) return relationOf(plan);
   const name = decoded(pieces.path.slice(1));

@@ -1,4 +1,4 @@
-/** Makes the reply of a result: status, headers, body. @module */
+/** Returns the reply for a result: status, headers, body. @module */
 import type { ResultBody, TransactionResult } from "../../database/transaction.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { Dialect } from "../../base/dialect.ts";
@@ -31,12 +31,12 @@ import {
 import { standardVary } from "../../base/http/vary.ts";
 
 export interface ResponseConfig {
-  /** Whether `Prefer: tx=` may choose how the transaction ends. */
+  /** Whether `Prefer: tx=` may decide how the transaction ends. */
   readonly txOverridable: boolean;
   readonly dialect: Pick<Dialect, "errorPrefix" | "rangeUnit">;
   readonly verbosity: ErrorVerbosity;
   readonly links: LinkMode;
-  /** Whether `Prefer: read=primary` has a meaning. */
+  /** Whether `Prefer: read=primary` has an effect. */
   readonly hasStandbys: boolean;
 }
 
@@ -46,7 +46,7 @@ type ReadPlanOf = Extract<Plan, { kind: "read" }>;
 type MutatePlanOf = Extract<Plan, { kind: "mutate" }>;
 type CallPlanOf = Extract<Plan, { kind: "call" }>;
 
-/** Makes the reply to a read. `estimate` is the planner's estimate of the total, if requested. */
+/** Returns the reply to a read. `estimate` is the planner's estimate of the total, if requested. */
 export function respondToRead(
   request: ApiRequest,
   plan: ReadPlanOf,
@@ -73,8 +73,7 @@ export function respondToRead(
   return plan.read.showsSnapshot ? { ...ranged, snapshot: reply.columns.at(-1)! } : ranged;
 }
 
-/** Returns the headers of a page: its range, which a cursor does not reveal, and links to other
- * pages. */
+/** Returns the headers of a page: its range, unless it is by a cursor, and links to other pages. */
 function pageHeaders(
   request: ApiRequest,
   plan: ReadPlanOf | CallPlanOf,
@@ -101,7 +100,7 @@ function pageHeaders(
   ];
 }
 
-/** Returns `Svc-Truncated` with the number of rows at which the answer was cut. */
+/** Returns `Svc-Truncated` with the number of rows after which the result was truncated. */
 function truncationHeader({ cutAt }: ReadPlan, columns: TransactionResult["columns"]): HeaderList {
   const isCut = cutAt !== null && columns[resultColumn.more] === "1";
   return isCut ? [["Svc-Truncated", String(cutAt)]] : [];
@@ -222,7 +221,7 @@ function rangedReply(
   return status === 416 ? reply : conditionalReply(reply, request.preconditions, metadata.rows > 0);
 }
 
-/** Returns the error body for a range that begins after the last row. */
+/** Returns the error for a range that begins after the last row. */
 function outOfRange(
   first: bigint,
   total: number,
@@ -257,7 +256,7 @@ function totalOf(
   }
 }
 
-/** Returns the total, and `Svc-Count` in its place if there are more rows than the bound of the count. */
+/** Returns the total. If there are more rows than are counted, returns `Svc-Count` in its place. */
 function boundedTotal(
   counted: number | null,
   { count }: Pick<ApiRequest["preferences"], "count">,

@@ -24,11 +24,11 @@ export interface DocumentSource {
   readonly metadata: string | null;
   readonly cache: SchemaCache;
   readonly config: DocumentConfig;
-  /** The requests that the role may send. Default: null, for all. */
+  /** The requests that the role may send. Default: null, for all requests. */
   readonly permitted?: readonly DescribedOperation[] | null;
 }
 
-/** Makes the reply to `/`. Roles with the same privileges share one cached document. */
+/** Returns the reply to `/`. Roles with the same privileges share a cached document. */
 export async function respondToRoot(
   { schemaNegotiated, preconditions }: ApiRequest,
   plan: RootPlan,
@@ -75,10 +75,8 @@ function documentOf(
     }));
 }
 
-/**
- * Returns the metadata that requests of a schema with fallbacks meet, as JSON: each name has the
- * description of the schema that serves it. `text` is the JSON of the metadata by schema.
- */
+/** Returns the metadata for requests of a schema with fallbacks, as JSON. Each name has the
+ * description of the schema that provides it. `text` is the JSON of the metadata by schema. */
 export function servedMetadata(text: string, schema: string, cache: SchemaCache): string {
   const bySchema: Readonly<Record<string, SchemaMetadata>> = JSON.parse(text);
   const parts = Object.entries(bySchema);

@@ -1,5 +1,5 @@
-/** Hints for values that PostgreSQL refuses. Its error names neither column nor parameter, but the request and its
- * plan tell which columns and parameters the value can be of. @module */
+/** Hints for values that PostgreSQL rejects. The error does not name the column or parameter; the
+ * request and its plan show the possible ones. @module */
 import { fieldsOfCondition } from "../plan/values/planned_values.ts";
 import type { Condition, ReadNode } from "../plan/read/read_node.ts";
 import { readOf } from "../plan/plan.ts";
@@ -20,10 +20,10 @@ const integerRanges: ReadonlyMap<string, bigint> = new Map([
   ["bigint", 2n ** 63n],
 ]);
 
-/** Types that accept any text, or that refuse it with another SQLSTATE than 22P02. */
+/** Types that accept any text, or that reject it with an SQLSTATE other than 22P02. */
 const textTypes = /^(text|character|character varying|name|citext|date|time|interval|ts|xml)/;
 
-/** Whether a column can be the reason of an error, by its SQLSTATE. */
+/** Functions by SQLSTATE that decide whether a column may be the reason of the error. */
 const refusals: Readonly<Record<string, (receiver: Receiver) => boolean>> = {
   "22001": ({ maxLength, baseType }) => maxLength !== null || /^bit\b/.test(baseType),
   "22003": ({ baseType }) => /^(smallint|integer|bigint|numeric|real|double|money)/.test(baseType),
@@ -33,10 +33,10 @@ const refusals: Readonly<Record<string, (receiver: Receiver) => boolean>> = {
     enumLabels.length > 0 || baseType.endsWith("[]") || !textTypes.test(baseType),
 };
 
-/** A longer list of columns does not help. */
+/** Maximum number of listed columns. A longer list does not help. */
 const maxListed = 5;
 
-/** Names the column or the parameter that a value does not fit, or those that can be meant. */
+/** Names the column or parameter whose type a value does not match, or the possible ones. */
 export function valueAdvice({ code }: { readonly code: string }, context: AdviceContext) {
   const receivers = receiversOf(context)?.filter((receiver) => refusals[code]!(receiver)) ?? [];
   const { misfits, fitting } = sortedFilters(receivers, context);
@@ -61,7 +61,7 @@ export function valueAdvice({ code }: { readonly code: string }, context: Advice
     : `The ${only.kind} ${only.name} is ${typeOf(only)}`;
 }
 
-/** Sorts the columns and parameters that the query string names, by whether their values fit them. */
+/** Sorts the columns and parameters in the query string by whether their values match the type. */
 function sortedFilters(receivers: readonly Receiver[], { pieces }: AdviceContext) {
   const params = paramsOf(pieces.query);
   const isGrouped = params.some(({ name }) => /^(not\.)?(and|or)$/.test(name));
@@ -79,7 +79,7 @@ function sortedFilters(receivers: readonly Receiver[], { pieces }: AdviceContext
   return { misfits, fitting };
 }
 
-/** Returns the operands of a filter; undefined for a filter whose operand has another type than the column. */
+/** Returns the operands of a filter; undefined if their type is not the type of the column. */
 function operandsOf(filter: string): readonly string[] | undefined {
   const [, operator, text = ""] = /^(?:not\.)?(eq|neq|gte?|lte?|isdistinct|in)\.(.*)$/s
     .exec(filter) ?? [];
@@ -87,7 +87,7 @@ function operandsOf(filter: string): readonly string[] | undefined {
   return text.includes('"') ? undefined : text.replace(/^\(|\)$/g, "").split(",");
 }
 
-/** Returns whether PostgreSQL reads a value as the type; null if that is not known. */
+/** Returns whether PostgreSQL accepts a value for the type; null if unknown. */
 function fitOf({ baseType, enumLabels }: Receiver, value: string): boolean | null {
   if (enumLabels.length > 0) return enumLabels.includes(value);
   if (baseType.endsWith("[]")) return /^\s*[{[]/.test(value);
@@ -116,7 +116,7 @@ function fitsInteger(value: string, range: bigint): boolean | null {
   return number >= -range && number < range;
 }
 
-/** Returns the columns and parameters that get values of the request; null if some are not known. */
+/** Returns the columns and parameters that receive values of the request; null if some are unknown. */
 function receiversOf(context: AdviceContext): readonly Receiver[] | null {
   const { plan = null } = context;
   if (plan === null) return null;
@@ -150,7 +150,7 @@ function parametersOf({ call: { routine } }: Extract<DataPlan, { kind: "call" }>
   });
 }
 
-/** Returns the columns that get values of the body; null for columns of nested rows. */
+/** Returns the columns that receive values of the body; null for columns of nested rows. */
 function writtenNames(
   mutate: Extract<DataPlan, { kind: "mutate" }>["mutate"],
 ): readonly string[] | null {

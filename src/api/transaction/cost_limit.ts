@@ -1,16 +1,16 @@
-/** Limits of the planner's cost of statements. @module */
+/** Limits on the planner's cost of statements. @module */
 import type { Statement, TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { ownPrefix } from "../../base/sql/fragment.ts";
 
-/** A bound on the planner's cost of a statement. */
+/** A limit on the planner's cost of a statement. */
 export interface CostLimit {
   /** Position of the EXPLAIN among the statements of the script, with its result as JSON. */
   readonly statement: number;
   readonly maxCost: number;
 }
 
-/** Returns the EXPLAIN of a statement with its parameters. */
+/** Returns the EXPLAIN of a statement, with its parameters. */
 export function explained({ text, params }: Statement): Statement {
   return { text: `explain (format json) ${text}`, params, use: "rows", role: "cost" };
 }
@@ -34,10 +34,7 @@ interface ExplainedNode {
   readonly Plans?: readonly ExplainedNode[];
 }
 
-/**
- * Returns the cost of a query. A result that is sent row by row reads a table of its rows several times,
- * which is not part of it.
- */
+/** Returns the cost of a query, without the repeated reads of rows that are sent one by one. */
 function costOf(plan: ExplainedNode | undefined): unknown {
   const tables = plan?.Plans?.filter((node) => node["Subplan Name"]?.startsWith("CTE ")) ?? [];
   if (!tables.some((node) => node["Subplan Name"] === `CTE ${ownPrefix}rows`)) {

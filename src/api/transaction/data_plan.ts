@@ -1,5 +1,6 @@
-/** The plans that need a transaction, and the properties of that: access mode and isolation level.
- * @module */
+/**
+ * The plans that need a transaction, and its properties: access mode and isolation level. @module
+ */
 import type {
   AccessMode,
   IsolationLevel,
@@ -23,10 +24,10 @@ import {
 /** A plan that needs a transaction. */
 export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 
-/** References from and to the operations of a batch. */
+/** References from and to other operations of a batch. */
 export type QueryReferences = Pick<ResultOptions, "keptFor" | "substitute">;
 
-/** The message Bind has a 16-bit number of parameters. */
+/** Maximum number of parameters. The message Bind has a 16-bit number. */
 const maxParams = 65_535;
 
 /** Returns the SQL of a plan. Throws `177` for more parameters than PostgreSQL accepts. */
@@ -68,14 +69,14 @@ export function relationOf(plan: DataPlan): Relation | null {
   }
 }
 
-/** Returns the versions of rows that a plan reads, or null. */
+/** Returns how a plan reads row versions; null if it does not. */
 export function rowVersionIn({ tagging, ...plan }: DataPlan): RowVersion | null {
   if (tagging !== null && tagging.version !== null) return tagging.version;
   const precondition = plan.kind === "mutate" ? plan.mutate.precondition : undefined;
   return precondition?.kind === "version" ? precondition.version : null;
 }
 
-/** Returns the plan without the versions of rows, or null. */
+/** Returns the plan without row versions, or null. */
 function withoutVersions(plan: DataPlan): DataPlan | null {
   if (rowVersionIn(plan) === null) return null;
   const tagging = plan.tagging === null ? null : { ...plan.tagging, version: null };
@@ -118,7 +119,7 @@ export function accessOf(plan: DataPlan): AccessMode {
   }
 }
 
-/** Returns the isolation level: the level of the function, of the role, or `read committed`. */
+/** Returns the isolation level: of the function, of the role, or `read committed`. */
 export function isolationOf(
   plan: DataPlan | RootPlan,
   defaults: RoleDefaults | undefined,
@@ -127,7 +128,7 @@ export function isolationOf(
   return ofFunction ?? defaults?.isolation ?? "read committed";
 }
 
-/** Whether the response contains the execution plan instead of the rows. */
+/** Returns whether the response contains the execution plan in place of the rows. */
 export function isExplained({ representation }: DataPlan): boolean {
   return representation.explain !== null;
 }

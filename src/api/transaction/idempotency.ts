@@ -1,5 +1,5 @@
-/** The statements that make a write with an `Idempotency-Key` take effect once: its key is a row
- * that commits with the effect and the answer. @module */
+/** Statements by which a write with an `Idempotency-Key` takes effect once. The key is a row that
+ * is committed together with the effect and the response. @module */
 import type { TableName } from "../../state/config/codecs.ts";
 import type { Statement, StatementRole } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
@@ -7,17 +7,17 @@ import type { DatabaseError } from "../../base/errors/service_error.ts";
 import { compile, ident, param, type Sql, sql } from "../../base/sql/fragment.ts";
 import { raise, raisedDetail } from "../../base/sql/raise.ts";
 
-/** A key, and the request that it identifies. */
+/** A key, and a hash that identifies the request. */
 export interface RequestKey {
   readonly table: TableName;
   readonly text: string;
   /** Hash of the request. */
   readonly fingerprint: Uint8Array;
-  /** Age at which it is forgotten. */
+  /** Age at which the key expires. */
   readonly ttlSeconds: number;
 }
 
-/** An answer as the table keeps it. */
+/** A response in the form of the key table. */
 export interface KeptAnswer {
   readonly status: number;
   /** JSON text. */
@@ -29,13 +29,13 @@ export interface KeptAnswer {
 const claims =
   sql`nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::pg_catalog.json`;
 
-/** Whom a key belongs to: the same key of another role, issuer or subject is another one. */
+/** The owner of a key. Equal keys of different roles, issuers or subjects are different keys. */
 const principal =
   sql`pg_catalog.json_build_array(current_user, ${claims} operator(pg_catalog.->>) 'iss', ${claims} operator(pg_catalog.->>) 'sub')::pg_catalog.text`;
 
 /**
- * Locks the key without waiting, deletes it if it is too old, and inserts it. Raises `in progress` for the lock
- * of another request; a duplicate is a request that was committed.
+ * Locks the key without waiting, deletes it if it has expired, and inserts it. Raises `in progress`
+ * if another request has the lock. A duplicate means that a request with the key was committed.
  */
 export function keyStatements(key: RequestKey): readonly Statement[] {
   const text = param(key.text);
@@ -56,10 +56,8 @@ values (${principal}, ${text}, ${fingerprintOf(key)})`),
   ];
 }
 
-/**
- * Keeps the answer in the row of the key, or deletes the row. Raises `other owner` where that is not found: the
- * write has changed the role or the claims.
- */
+/** Stores the response in the row of the key, or deletes the row. Raises `other owner` if the row
+ * is missing, because the write has changed the role or the claims. */
 export function closingStatement(key: RequestKey, answer: KeptAnswer | null): Statement {
   const change = answer === null
     ? sql`delete from ${tableOf(key)}`
@@ -78,7 +76,7 @@ export function closingStatement(key: RequestKey, answer: KeptAnswer | null): St
   };
 }
 
-/** Reads the answer: whether the request is the same, status and headers, and the body. */
+/** Reads the response: whether the request is the same, status, headers and body. */
 export function answerStatement(key: RequestKey): Statement {
   const columns = sql`(fingerprint = ${
     fingerprintOf(key)
@@ -106,11 +104,10 @@ function statement(fragment: Sql): Statement {
   return { ...compile(fragment), use: "none", role: "key" };
 }
 
-/** A transaction was rolled back because its key is in the table. */
+/** Reports that a transaction was rolled back because its key is in the table. */
 export class KeyTakenError extends Error {}
 
-/** Returns the error of a statement of the key, or of the one that keeps the answer; null
- * otherwise. */
+/** Returns the error of a key statement or of the statement that stores the response; otherwise null. */
 export function keyError(
   { failure }: DatabaseError,
   role: StatementRole | undefined,

@@ -1,5 +1,5 @@
-/** The beginning of a request's transaction: its settings, and the function that runs before each
- * request. @module */
+/** The first statements of a request's transaction: its settings, and the function that runs before
+ * each request. @module */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { RoleDefaults } from "../../state/config/in_database.ts";
 import { appSettingsPrefix } from "../../state/config/names.ts";
@@ -45,7 +45,7 @@ export type TransactionConfig =
     | "jwtClaimSettings"
   >
   & {
-    /** `statement_timeout` that no role and no option exceeds, in ms. Default: none. */
+    /** Maximum `statement_timeout` in ms, which no role and no option exceeds. Default: no limit. */
     readonly maxStatementTimeoutMs?: number;
   };
 
@@ -58,23 +58,23 @@ export interface TransactionOwner {
   readonly loginSetsTimeout: boolean;
   /** Default: {@linkcode noIdentifiers}. */
   readonly identifiers?: RequestIdentifiers;
-  /** Whether settings are commands, which Citus forwards to its workers. Default: false. */
+  /** Whether settings are also commands, which Citus forwards to workers. Default: false. */
   readonly usesSetCommands?: boolean;
 }
 
-/** The parts of a request that the settings describe. */
+/** The parts of a request that become settings. */
 export type DescribedRequest = Pick<
   ApiRequest,
   "cookies" | "headers" | "method" | "path" | "preferences" | "schema"
 >;
 
-/** The settings that depend on the plan, the role and the configuration alone. */
+/** The settings that depend only on the plan, the role and the configuration. */
 export type SharedSettings = Pick<
   TransactionSettings,
   "overrides" | "role" | "roleSettings" | "searchPath" | "timeoutMs" | "timezone"
 >;
 
-/** Returns the settings that all requests with a plan and a role share. A batch has no plan. */
+/** Returns the settings that all requests with the same plan and role share. A batch has no plan. */
 export function sharedSettings(
   { schema, preferences: { timezone } }: Pick<DescribedRequest, "preferences" | "schema">,
   plan: DataPlan | RootPlan | null,
@@ -92,7 +92,7 @@ export function sharedSettings(
   };
 }
 
-/** Returns the settings that the transaction of a request begins with. */
+/** Returns the settings at the beginning of a request's transaction. */
 export function settingsOf(
   shared: SharedSettings,
   { method, path, headers, cookies }: DescribedRequest,
@@ -135,7 +135,7 @@ function timeoutSettings(
   };
 }
 
-/** Milliseconds of PostgreSQL's units of time. */
+/** Milliseconds by PostgreSQL's unit of time. */
 const timeUnits: ReadonlyMap<string, number> = new Map([
   ["us", 0.001],
   ["ms", 1],
@@ -146,7 +146,7 @@ const timeUnits: ReadonlyMap<string, number> = new Map([
   ["d", 86_400_000],
 ]);
 
-/** Returns the milliseconds of a setting; 0 for no timeout, and for a text that PostgreSQL refuses. */
+/** Returns the milliseconds of a setting; 0 for no timeout, and for a text that PostgreSQL rejects. */
 function timeoutOf(text: string): number {
   const [, number = "", unit = ""] = /^\s*([0-9.]+)\s*([a-z]*)\s*$/.exec(text) ?? [];
   return Number(number) * (timeUnits.get(unit) ?? 0) || 0;
@@ -165,7 +165,7 @@ function timeoutMsOf(
   return loginSetsTimeout ? 0 : Math.round(seconds * 1000);
 }
 
-/** The configuration and the role that the beginning of a transaction depends on. */
+/** The configuration and the role, on which the first statements of a transaction depend. */
 export interface PreambleContext {
   readonly config: Pick<TransactionConfig, "dbPreRequest" | "jwtClaimSettings">;
   readonly owner: TransactionOwner;
@@ -180,7 +180,7 @@ export function preamble(settings: TransactionSettings, context: PreambleContext
   ];
 }
 
-/** Returns the statements that set everything a request sets. */
+/** Returns the statements for all settings of a request. */
 export function settingStatements(
   settings: TransactionSettings,
   form: SettingsForm,
@@ -206,10 +206,11 @@ export function preRequestStatement(
 }
 
 /**
- * Returns the statement of the settings between commands that repeat some of them where Citus distributes tables:
- * the search path, the time zone, and the settings that policies read. Policies are evaluated on its workers, and
- * it forwards the command `SET LOCAL` in a block to them, but never `set_config()`. The role is not repeated: Citus
- * connects to workers as the current user, which is the owner in a SECURITY DEFINER function.
+ * Returns the settings statement and, if Citus distributes tables, commands that repeat some
+ * settings: the search path, the time zone, and the settings that policies read. Policies are
+ * evaluated on workers. Citus forwards `SET LOCAL` in a block to them, but never `set_config()`.
+ * The role is not repeated: Citus connects to workers as the current user, which is the owner in a
+ * SECURITY DEFINER function.
  */
 export function withCommands(
   all: Statement,

@@ -1,15 +1,14 @@
-/** Checks `response.status` and `response.headers` between a write and its COMMIT. The statement
- * fails if their values are invalid, so a write whose response is an error is rolled back. @module
- */
+/** Checks `response.status` and `response.headers` between a write and its COMMIT. The check fails
+ * if a value is invalid, so that a write with an error response is rolled back. @module */
 import type { Statement } from "../../database/transaction.ts";
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import { compile, literal, sql } from "../../base/sql/fragment.ts";
 import { raise, raisedDetail } from "../../base/sql/raise.ts";
 
 /**
- * Returns the setting that a failure of the check is about. Null for other failures, such as a
- * cancelled statement. Class 22 means a text that is not JSON, class 54 JSON that is nested too
- * deep.
+ * Returns the setting for which the check has failed. Returns null for other failures, such as a
+ * canceled statement. Class 22 means a text that is not JSON; class 54 means JSON that is nested
+ * too deeply.
  */
 export function invalidResponseGuc(
   failure: Pick<DatabaseFailure, "message" | "sqlstate">,
@@ -30,7 +29,8 @@ const status = sql`pg_catalog.current_setting('response.status', true)`;
 const statusText = sql`coalesce(substring(nullif(${status}, '') from '^[0-9]*'), '200')`;
 const headersText = sql`coalesce(nullif(${headers}, ''), '[]')::pg_catalog.jsonb::pg_catalog.text`;
 
-/** Text that is not JSON fails at the cast. If neither setting is set, nothing else is evaluated. */
+/** The check. Text that is not JSON fails at the cast. If both settings are unset, nothing else is
+ * evaluated. */
 export const responseGucCheck: Statement = {
   ...compile(
     sql`select case when ${headers} || ${status} = '' then ''

@@ -9,14 +9,15 @@ import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type DataPlan, isExplained } from "./data_plan.ts";
 
-/** Bounds on a number in the result. The number is the first of the columns that is not NULL, or 0. */
+/** Bounds on a number in the result. The number is in the first of the columns that is not NULL;
+ * otherwise it is 0. */
 export interface ColumnBounds {
   readonly columns: readonly number[];
   readonly min: number;
   readonly max: number;
 }
 
-/** Bounds, and the error of a number outside of them. */
+/** Bounds, and the error for a number outside of them. */
 export interface ResultCheck extends ColumnBounds {
   readonly error: (value: number, result: ResultColumns) => Error;
 }
@@ -36,10 +37,8 @@ export function resultChecks(request: ApiRequest, plan: DataPlan): readonly Resu
   ];
 }
 
-/**
- * Throws the error of the first check that a result fails: `151`, `145`, `146`, `115`, `116`, `124`, `110`,
- * `179` or `103`.
- */
+/** Throws the error of the first failed check: `151`, `145`, `146`, `115`, `116`, `124`, `110`,
+ * `179` or `103`. */
 export function applyResultChecks(checks: readonly ResultCheck[], result: ResultColumns): void {
   for (const { columns, min, max, error } of checks) {
     const text = columns.map((column) => result[column] ?? null).find((cell) => cell !== null);
@@ -49,12 +48,12 @@ export function applyResultChecks(checks: readonly ResultCheck[], result: Result
 }
 
 const rowCount = [resultColumn.rows] as const;
-/** Written rows; the result may contain fewer. */
+/** Number of written rows; the result may have fewer. */
 const affectedCount = [resultColumn.affected, resultColumn.rows] as const;
 
 const one = { columns: rowCount, min: 1, max: 1 } as const;
 
-/** A write with `If-Match` changes rows, with tags one row, and inserts none. */
+/** Checks a write with `If-Match`: it must change rows (with tags, one row), and insert none. */
 function preconditionCheck(plan: DataPlan): readonly ResultCheck[] {
   const precondition = plan.kind === "mutate" ? plan.mutate.precondition : undefined;
   if (precondition === undefined) return noChecks;
@@ -68,7 +67,7 @@ function preconditionCheck(plan: DataPlan): readonly ResultCheck[] {
   return [{ columns: [resultColumn.updated], min, max, error }, changed];
 }
 
-/** The rows of an update by key have different keys and, if requested, each matches a row. */
+/** Checks an update by key: keys must be unique and, if requested, each must match a row. */
 function keyCheck(plan: DataPlan): readonly ResultCheck[] {
   if (plan.kind !== "mutate" || plan.mutate.kind !== "update" || plan.mutate.key === null) {
     return noChecks;
@@ -136,7 +135,7 @@ function maxRowsCheck(
   return [{ ...none(resultColumn.more), error: () => errors.moreRows(cutAt) }];
 }
 
-/** A call that may write is rolled back where its answer would be 416. */
+/** Checks the range of a call that may write, so that it is rolled back if the response is 416. */
 function rangeCheck({ bounds: { first } }: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
   const mayWrite = plan.kind === "call" && plan.call.access === "read write";
   // A limit of the count hides how many rows there are.
@@ -146,7 +145,7 @@ function rangeCheck({ bounds: { first } }: ApiRequest, plan: DataPlan): readonly
   return [{ columns: [resultColumn.total], min: Number(first), max: Infinity, error }];
 }
 
-/** Returns the error of a range that begins after the last row. */
+/** Returns the error for a range that begins after the last row. */
 export function rangeBeyond(first: bigint, total: number): ServiceError {
   return errors.invalidRange(
     `An offset of ${first} was requested, but there are only ${total} rows.`,

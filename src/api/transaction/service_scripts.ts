@@ -1,5 +1,5 @@
-/** Builds the scripts of a request that has no operation: the description of the API, and the answer that is
- * kept for a key. @module */
+/** Builds scripts of requests that have no operation: for the API description, and for the stored
+ * reply of a key. @module */
 import type {
   ReadTransaction,
   Statement,
@@ -53,10 +53,8 @@ export function schemaMetadataOf({ rows }: TransactionResult): string | null {
 
 export type KeyedWork = Pick<RequestWork, "batch" | "operations"> & { readonly key: RequestKey };
 
-/**
- * Builds the transaction that reads the answer kept for a key, with the settings of the request. It may
- * write, as the function before each request may.
- */
+/** Builds the transaction that reads the stored reply of a key, with the settings of the request.
+ * It may write, because the function before each request may. */
 export function buildReplayScript(
   { operations, batch, key }: KeyedWork,
   owner: TransactionOwner,
@@ -80,7 +78,7 @@ export function buildReplayScript(
   };
 }
 
-/** Returns statements that fail if the role has lost a privilege of the query. They change nothing. */
+/** Returns statements that fail if the role lacks a privilege that the query needs. They change nothing. */
 function privilegeChecks(
   { planned: { plan, query: { main, writes = [] } } }: RequestOperation,
 ): readonly Statement[] {

@@ -20,14 +20,12 @@ export interface TransactionSettings {
   /** Result of {@linkcode searchPathOf}. */
   readonly searchPath: string;
   readonly role: string;
-  /** Names of settings that get their defaults, before the settings of the role. */
+  /** Names of settings that are reset, before the settings of the role are applied. */
   readonly restored: readonly string[];
   /** Settings of the role, applied before the role is set. */
   readonly roleSettings: readonly Setting[];
-  /**
-   * `statement_timeout` in ms, unless the connection's is stricter; 0 for the connection's. Null
-   * leaves it as it is.
-   */
+  /** `statement_timeout` in ms, unless the connection's is stricter; 0 for the connection's. Null
+   * leaves it unchanged. */
   readonly timeoutMs: number | null;
   /** JSON text. */
   readonly claims: string;
@@ -48,22 +46,17 @@ export interface TransactionSettings {
   readonly overrides: readonly Setting[];
 }
 
-/**
- * How the isolation level and access mode are set: by BEGIN for a `block`, by settings with the given
- * access mode for an implicit transaction.
- */
+/** How isolation level and access mode are set. `block`: by BEGIN. An access mode: by settings in
+ * an implicit transaction. */
 export type SettingsForm = "block" | AccessMode;
 
-/**
- * Returns the text of `search_path`: a schema, then further schemas in order. PostgreSQL looks in
- * `pg_temp` first for types and relations unless it is named.
- */
+/** Returns the text of `search_path`: a schema, then further schemas in order. `pg_temp` is named,
+ * because PostgreSQL would otherwise search it first for types and relations. */
 export function searchPathOf(schema: string, others: readonly string[]): string {
   return [...[schema, ...others].map(quoteIdent), "pg_temp"].join(", ");
 }
 
-/** Returns the context in which the statements after the settings are planned:
- * `Transaction.planContext`. */
+/** Returns the context for which the statements after the settings are planned: `Transaction.planContext`. */
 export function planContextOf(
   { searchPath, role }: Pick<TransactionSettings, "searchPath" | "role">,
 ): string {
@@ -71,7 +64,7 @@ export function planContextOf(
   return `${searchPath}\0${role}`;
 }
 
-/** Returns one statement that sets everything. Its text depends on the number of settings, not on values. */
+/** Returns one statement for all settings. Its text depends on the number of settings, not on their values. */
 export function settingsStatement(
   settings: TransactionSettings,
   form: SettingsForm,
@@ -97,10 +90,7 @@ export function settingsStatement(
   return { ...compile(renderSettings(all)), use: "none", isShared: true };
 }
 
-/**
- * Sets each claim whose name can be one of a setting as `request.jwt.claim.<name>`. Its text does not
- * depend on the claims.
- */
+/** Sets each claim with a valid name as `request.jwt.claim.<name>`. The text does not depend on the claims. */
 export function claimSettings(claims: string): Statement {
   const fragment = sql`select ${setConfig}('request.jwt.claim.' || key, value, true)
 from pg_catalog.json_each_text(${param(claims)}::pg_catalog.json)
@@ -108,7 +98,7 @@ where key ~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}$'`;
   return { ...compile(fragment), use: "none" };
 }
 
-/** Qualified, as a function may have left a search path that finds another function of this name. */
+/** Call of the function, qualified because a function may have changed the search path. */
 const setConfig = sql`pg_catalog.set_config`;
 
 function setting(name: string, value: Sql): Sql {
@@ -117,10 +107,8 @@ function setting(name: string, value: Sql): Sql {
 
 const connectionTimeout = sql`pg_catalog.current_setting('statement_timeout')`;
 
-/**
- * Restores the timeout of the connection, which a function may have changed, and sets another one
- * if `timeoutMs` is not 0 and stricter. For PostgreSQL, 0 means no timeout.
- */
+/** Resets the timeout to the connection's, which a function may have changed. Sets another timeout
+ * if `timeoutMs` is not 0 and stricter. In PostgreSQL, 0 means no timeout. */
 function timeout(timeoutMs: number): readonly Sql[] {
   const restored = setting("statement_timeout", sql`null`);
   if (timeoutMs === 0) return [restored];
@@ -137,12 +125,12 @@ function timeoutText(timeoutMs: number): string {
 
 const loginRole = setting("role", sql`'none'`);
 
-/** Names are parameters as well, so that fewer statements are prepared. */
+/** Renders a setting. Its name is also a parameter, so that fewer statements are prepared. */
 function named(settings: readonly Setting[]): readonly Sql[] {
   return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
 }
 
-/** The parts of {@linkcode TransactionSettings} that distinguish a request from other requests. */
+/** The parts of {@linkcode TransactionSettings} that differ between requests. */
 type Identifiers = Pick<TransactionSettings, "applicationName" | "batchPosition" | "requestId">;
 
 function identifierSettings(
@@ -175,13 +163,13 @@ function requestParams(settings: TransactionSettings): readonly string[] {
   return [claims, method, path, JSON.stringify(headers), JSON.stringify(cookies)];
 }
 
-/** Removes values that a function left on the connection; NULL means the connection's default. */
+/** Resets values that a function may have left on the connection; NULL is the connection's default. */
 const resets = [
   ...["response.headers", "response.status"].map((name) => setting(name, sql`''`)),
   setting("timezone", sql`null`),
 ];
 
-/** Fails unless the transaction already has this level: a function may have changed the default. */
+/** Fails unless the transaction has this isolation level. A function may have changed the default. */
 const committed = setting("transaction_isolation", sql`'read committed'`);
 
 const formSettings: Readonly<Record<SettingsForm, readonly Sql[]>> = {
@@ -199,7 +187,7 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
   return [settings.searchPath, settings.role, ...requestParams(settings)];
 }
 
-/** Returns the statement of settings without extras. Its text was compiled before. */
+/** Returns the precompiled statement of settings without extras. */
 function plainStatement(settings: TransactionSettings, form: SettingsForm): Statement {
   const { requestId, applicationName, batchPosition, timeoutMs } = settings;
   const [searchPath = "", ...others] = plainParams(settings);
@@ -212,10 +200,10 @@ function plainStatement(settings: TransactionSettings, form: SettingsForm): Stat
   return { text, params, use: "none", isShared: true };
 }
 
-/** Timeouts whose statements have different texts: see `TransactionSettings.timeoutMs`. */
+/** Kinds of timeouts with different statement texts: see `TransactionSettings.timeoutMs`. */
 const timeoutKinds: readonly (number | null)[] = [null, 0, 1];
 
-/** Returns the position of a text among the texts of its form. */
+/** Returns the index of a text among the texts of its form. */
 function plainKey(
   { requestId, applicationName, batchPosition, timeoutMs }: TransactionSettings,
 ): number {
@@ -239,10 +227,8 @@ function plainTextsOf(form: SettingsForm): readonly string[] {
   });
 }
 
-/**
- * Renders `select where (set_config(…) || …) is null`. The operator evaluates all of them, and none returns
- * NULL, so there is no row to send.
- */
+/** Renders `select where (set_config(…) || …) is null`. The operator evaluates all calls. None
+ * returns NULL, so that no row is sent. */
 function renderSettings(settings: readonly Sql[]): Sql {
   return sql`select where (${join(settings, sql` operator(pg_catalog.||) `)}) is null`;
 }
@@ -252,7 +238,7 @@ function columns(
   form: SettingsForm,
   [searchPath, role, ...request]: readonly ParamValue[],
   { beforeRole, after }: {
-    /** The role may lack the privilege to set these. */
+    /** Settings that are set before the role, because the role may lack the privilege. */
     readonly beforeRole: readonly Sql[];
     readonly after: readonly Sql[];
   },
@@ -270,7 +256,7 @@ function columns(
   ];
 }
 
-/** Texts by the form, then by {@linkcode plainKey}. */
+/** Texts by form, then by {@linkcode plainKey}. */
 const plainTexts: Readonly<Record<SettingsForm, readonly string[]>> = {
   block: plainTextsOf("block"),
   "read only": plainTextsOf("read only"),

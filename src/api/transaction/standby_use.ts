@@ -1,5 +1,6 @@
-/** Decides which requests a standby may execute, and which of their transactions want a bookmark.
- * @module */
+/**
+ * Decides which requests a standby may execute, and which transactions return a bookmark. @module
+ */
 import type { Config } from "../../state/config/options.ts";
 import type { RoleDefaults } from "../../state/config/in_database.ts";
 import type { StandbyUse, Transaction } from "../../database/transaction.ts";
@@ -9,10 +10,8 @@ import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { accessOf, isolationOf } from "./data_plan.ts";
 import type { RequestOperation } from "./script.ts";
 
-/**
- * Returns true for a read that can run no volatile function, so that the primary may repeat it. The client
- * and the database may both choose the primary: by `Prefer`, and by the comment tag `@primary`.
- */
+/** Returns whether a read runs no volatile function, so that the primary could repeat it. Client
+ * and database may both choose the primary: by `Prefer`, and by the comment tag `@primary`. */
 export function mayUseStandby(
   { request: { preferences }, planned: { plan } }: RequestOperation,
   { defaults, config, cache }: {
@@ -29,10 +28,8 @@ export function mayUseStandby(
     isStablePreRequest(config, cache) && isStandbyRead(plan, cache);
 }
 
-/**
- * Returns a transaction for a database with standbys. A write wants a bookmark if it can commit; a read wants one
- * if its request had one. `standby` is null for transactions that the primary executes.
- */
+/** Returns a transaction for a database with standbys. A write returns a bookmark if it can commit;
+ * a read does if its request had one. `standby` is null if the primary executes the transaction. */
 export function replicatedTransaction(
   transaction: Transaction,
   { bookmark, standby }: {

@@ -24,7 +24,7 @@ function reasonOf(thrown: unknown): readonly string[] {
   return lines.map((line) => line.replace(/^FATAL:\s*/, ""));
 }
 
-/** Patterns of reasons, and the next step. */
+/** Patterns of failure reasons, each with advice. */
 const advices: readonly (readonly [reason: RegExp, advice: string])[] = [
   [
     /password authentication failed|no password|password supplied/i,
@@ -46,7 +46,7 @@ const advices: readonly (readonly [reason: RegExp, advice: string])[] = [
   [/timed out|timeout|unreachable/i, "Correct host and port, or open the firewall for them."],
 ];
 
-/** Returns the next step after a connection failed for a reason; null for unknown reasons. */
+/** Returns advice for the reason of a failed connection; null for unknown reasons. */
 export function connectAdvice(reason: string): string | null {
   return advices.find(([pattern]) => pattern.test(reason))?.[1] ?? null;
 }

@@ -1,4 +1,4 @@
-/** The type of a row of the catalogue of errors. @module */
+/** The type of a row of the error catalogue. @module */
 import type { HeaderList } from "../lib/header_list.ts";
 import { type ErrorFields, ServiceError } from "./service_error.ts";
 
@@ -10,7 +10,7 @@ export type ErrorDefinition<Args extends readonly unknown[]> = ((...args: Args) 
   readonly condition: string;
 };
 
-/** Returns a row once `when` has received its text: a function that creates the error. */
+/** Returns a function that creates the error from the arguments of its text. */
 export function defineError<Args extends readonly unknown[]>(
   code: string,
   status: number,

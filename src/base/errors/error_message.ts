@@ -1,4 +1,4 @@
-/** The message of whatever was thrown. @module */
+/** Returns the message of a thrown value. @module */
 
 export function errorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -76,8 +76,8 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
   };
 }
 
-/** Returns the fields that clients may see: PostgreSQL's messages name hosts, ports and roles of
- * other servers. */
+/** Returns the fields that clients may see. Messages of PostgreSQL can name hosts, ports and roles
+ * of other servers, which only the log shows. */
 function shownFields(error: ServiceError, { dialect }: ErrorResponseOptions): ErrorFields {
   const fields = worded(error, dialect);
   const { describesServer } = fields;
@@ -88,7 +88,7 @@ function shownFields(error: ServiceError, { dialect }: ErrorResponseOptions): Er
   return fields.own ? hidden : { ...hidden, message: "connection exception", hint: null };
 }
 
-/** Returns the error of a parser with the message of a dialect. */
+/** Returns a parser's error with the message that the dialect sends. */
 function worded(
   { fields }: ServiceError,
   { parseErrors }: Pick<Dialect, "parseErrors">,
@@ -106,7 +106,7 @@ function retryAfter({ dialect, retryAfter }: ErrorResponseOptions): string {
 
 const contentType = ["Content-Type", "application/json; charset=utf-8"] as const;
 
-/** Returns the text of the body. The log uses the verbose form. */
+/** Returns the text of the body. The log always uses the verbose form. */
 export function errorBody(code: string, fields: ErrorFields, verbosity: ErrorVerbosity): string {
   const { details = null, hint = null, message, operation } = fields;
   const texts = verbosity === "minimal" ? { code, message } : { code, details, hint, message };

@@ -1,4 +1,4 @@
-/** Limits the text of a client that an error quotes. @module */
+/** Limits the length of client text that an error quotes. @module */
 
 /** In UTF-16 units. PostgreSQL's names have at most 63 bytes. */
 const maxTextLength = 1000;
@@ -19,7 +19,8 @@ export function truncated(text: string, length: number): string {
   return `${text.slice(0, isHalf ? length - 1 : length)}…`;
 }
 
-/** Lists up to ten names for an error: `a, b … and 5 more`. `uncounted` is added to the number. */
+/** Lists up to ten names for an error: `a, b … and 5 more`. `uncounted` is the number of further
+ * names that are not in the list. */
 export function quotableList(names: readonly string[], uncounted = 0): string {
   const listed = names.slice(0, maxListedNames).map(quotable).join(", ");
   const more = names.length - Math.min(names.length, maxListedNames) + uncounted;

@@ -21,10 +21,8 @@ export interface FailedOperation {
   readonly url: string;
 }
 
-/**
- * The subject of an error. Hints read it and no message: dialects word messages, and `lc_messages` translates
- * the messages of PostgreSQL, which sends most of these names as fields.
- */
+/** The subject of an error, for hints. Hints never read messages: dialects change them, and
+ * `lc_messages` translates PostgreSQL's messages. PostgreSQL sends most of these names as fields. */
 export interface ErrorSubject {
   /** The schema of a relation that does not exist. */
   readonly schema?: string;
@@ -44,7 +42,9 @@ export interface ErrorSubject {
   readonly isNested?: true;
 }
 
-/** Whether RAISE of PL/pgSQL made an error: its author chose SQLSTATE and message. */
+/**
+ * Returns whether RAISE of PL/pgSQL made an error, so that its author chose SQLSTATE and message.
+ */
 export function isRaised(subject: ErrorSubject | undefined): boolean {
   return subject?.routine === "exec_stmt_raise";
 }
@@ -57,15 +57,16 @@ export interface ErrorFields extends ErrorTexts {
   readonly own: boolean;
   readonly status: number;
   readonly subject?: ErrorSubject;
-  /** Message in words, which the default dialect sends; its details are then message and details. */
+  /** Message that dialects with errors in words send. The usual message and details then form its details. */
   readonly inWords?: string;
-  /** Where in a text the problem is: the details in dialects with errors in words. */
+  /** Position of the problem in a text. Dialects with errors in words send it as details. */
   readonly place?: string;
   /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
   readonly advice?: string;
   /** The advice is for the log alone. Default: false. */
   readonly isAdviceHidden?: true;
-  /** The texts describe a database server: `svc` logs them only, `pgrst` sends them, but those of a node of Citus. */
+  /** Whether the texts describe a database server. The dialect `svc` only logs them. `pgrst` sends
+   * them, unless they describe a node of Citus. */
   readonly describesServer?: true | "node";
   /** The failure concerns standbys alone: the service need not reconnect to the primary. Default: false. */
   readonly concernsStandbys?: true;
@@ -74,7 +75,7 @@ export interface ErrorFields extends ErrorTexts {
   readonly variant?: ErrorVariant;
   /** Response headers of the error. Default: none. */
   readonly headers?: HeaderList;
-  /** The request ended early, as its client left. Default: false. */
+  /** The request ended early because the client disconnected. Default: false. */
   readonly clientLeft?: true;
   /** The service does not read the rest of the request, so the connection ends. Default: false. */
   readonly closesConnection?: true;
@@ -125,7 +126,7 @@ export class DatabaseError extends Error {
 /** SQLSTATE of a statement that was canceled. */
 const queryCanceled = "57014";
 
-/** Whether an error is one of an entry of the catalogue. */
+/** Returns whether an error was made by a row of the catalogue. */
 export function isError(thrown: unknown, { code }: { readonly code: string }): boolean {
   return thrown instanceof ServiceError && thrown.fields.code === code;
 }

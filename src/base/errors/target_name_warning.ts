@@ -1,10 +1,14 @@
-/** The warning for requests that address an aliased embed by its target's name. @module */
+/**
+ * The warning for requests that address an embed with an alias by the name of its target. @module
+ */
 import type { Dialect } from "../dialect.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { version } from "../version.ts";
 import { headerValue } from "./http_text.ts";
 
-/** An aliased embed that a filter, an order or a limit addressed by its target's name. */
+/**
+ * An embed with an alias that a filter, an order or a limit addressed by the name of its target.
+ */
 export type TargetNameUse = readonly [target: string, alias: string];
 
 /** Text of the `Warning` header and of the log line. */

@@ -10,9 +10,9 @@ export function isResponseCoding(text: string): text is ResponseCoding {
 }
 
 /**
- * Returns the coding for a response by RFC 9110, section 12.5.3: that with the highest weight, the first
- * of `offered` among equals. Returns null for an uncoded response: without the field, if the client
- * prefers `identity`, or if it accepts none of them.
+ * Returns the coding of highest weight that the client accepts (RFC 9110, section 12.5.3); of equal
+ * ones, the first in `offered`. Returns null for an uncoded response: without the header, if the
+ * client prefers `identity`, or if it accepts none of `offered`.
  */
 export function chooseCoding(
   acceptEncoding: string | null,
@@ -45,11 +45,12 @@ function weightOf(text: string): number {
   return /^(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
 }
 
-/** Types outside of `text/` and of the suffixes below that answers have, and whose data shrinks. */
+/** Compressible types that are not covered by `text/` and the suffixes below. */
 const compressibleTypes =
   /^application\/(?:json|jsonl|ndjson|x-ndjson|x-jsonlines|xml|yaml|x-yaml|sql|javascript|wasm)$/;
 
-/** Returns whether data of a type usually shrinks. Events of `text/event-stream` must not be held back. */
+/** Returns whether compression usually shrinks data of a type. `text/event-stream` is excluded,
+ * because its events must not be delayed. */
 export function isCompressible(contentType: string): boolean {
   const end = contentType.indexOf(";");
   const type = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();

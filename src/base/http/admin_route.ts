@@ -4,7 +4,7 @@
 export interface Peer {
   /** Address without port; null for a Unix socket; undefined if it is not known. */
   readonly client: string | null | undefined;
-  /** The program that serves the admin server vouches for the client. Default: false. */
+  /** Whether the program that runs the admin server vouches for the client. Default: false. */
   readonly isTrusted?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function open(respond: Route): GuardedRoute {
   return { protection: "open", respond: async (request) => await respond(request) };
 }
 
-/** Returns a route whose response no page of another site can load. */
+/** Returns a route whose response pages of other sites cannot load. */
 export function guarded(respond: Route): GuardedRoute {
   return {
     protection: "inner",

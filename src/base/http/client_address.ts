@@ -72,7 +72,7 @@ export function clientAddress(
   return first === second ? first : peer;
 }
 
-/** Entries of a field that are read, from its end. */
+/** Maximum number of entries that are read from a field, starting at its end. */
 const maxHops = 32;
 
 function rightmostUntrusted(
@@ -109,11 +109,12 @@ function listed(value: string): string[] {
 }
 
 /**
- * A field as RFC 7239 allows it, in linear time. Otherwise an open quote would hide the elements that
- * a proxy appends. A value without quotes may also have the characters of addresses with ports.
+ * Grammar of `Forwarded` (RFC 7239) that also accepts unquoted addresses with ports. It matches in
+ * linear time. An unclosed quote ends with its element, so it cannot hide elements that a proxy
+ * appends.
  *
- * `Forwarded = *( "," / ";" / OWS / ( token "=" ( token / quoted-string ) ) )`, where each pair precedes
- * a separator or the end.
+ * `Forwarded = *( "," / ";" / OWS / ( token "=" ( token / quoted-string ) ) )`, where each pair
+ * precedes a separator or the end.
  */
 const forwardedField =
   /^(?:[,; \t]|[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~:[\]-]+|"(?:[^"\\]|\\.)*")(?=[ \t]*(?:[,;]|$)))*$/s;

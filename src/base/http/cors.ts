@@ -33,10 +33,8 @@ const ofLiveQueries = ["handle", "offset", "schema", "cursor", "up-to-date"]
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
 
-/**
- * Null unless the request is an allowed preflight. No list allows all origins. `takesQuery`: it may ask for
- * QUERY.
- */
+/** Returns the headers of an allowed preflight, else null. Without a list of origins, all are
+ * allowed. `takesQuery`: the method QUERY is allowed. */
 export function preflightHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
@@ -62,7 +60,7 @@ export function preflightHeaders(
 
 /** The response whose headers browsers show to pages of other origins. */
 export interface ExposedResponse {
-  /** Whether it has a header of this name. */
+  /** Returns whether the response has a header of this name. */
   readonly has: (name: string) => boolean;
   /** Name of the header with the bookmark, or null. */
   readonly bookmark: string | null;

@@ -10,7 +10,7 @@ export interface SiteRules {
 
 export type ForeignHeader = "Host" | "Origin";
 
-/** Returns the header that shows another site; null for a request to accept. */
+/** Returns the name of the header that shows another site as the source; null if the request is acceptable. */
 export function foreignHeader(
   headers: { get(name: string): string | null },
   { origins, checksHost }: SiteRules,
@@ -25,7 +25,8 @@ export function foreignHeader(
   return site === "cross-site" || site === "same-site" ? "Origin" : null;
 }
 
-/** By `Sec-Fetch-Site`, or else by an `Origin` that differs from the request's host. */
+/** Returns whether a request comes from another origin, by `Sec-Fetch-Site`, or else by comparing
+ * `Origin` with the host. */
 export function isCrossOrigin(headers: Readonly<Record<string, string>>): boolean {
   const { "sec-fetch-site": site, origin, host } = headers;
   if (site !== undefined) return site !== "same-origin" && site !== "none";
@@ -43,11 +44,11 @@ export interface WriteSource {
 }
 
 /**
- * Returns whether a browser may send a write for a page of another origin, with the cookies of this one. A
- * program other than a browser sends neither `Sec-Fetch-Site` nor `Origin`.
+ * Returns whether a page of another origin may have made a browser send this write, with its
+ * cookies for this origin. Programs other than browsers send neither `Sec-Fetch-Site` nor `Origin`.
  *
- * `origins` are other origins that may write; `ownUrl` is the URL of the API as clients know it, whose
- * scheme the service cannot see. Null for unknown.
+ * `origins` lists other origins that may write. `ownUrl` is the public URL of the API, whose scheme
+ * the service cannot see; null if unknown.
  */
 export function isForeignWrite(
   { method, headers, host }: WriteSource,

@@ -2,7 +2,7 @@
 
 const characters = /^[A-Za-z0-9._~%:\[\]-]*$/;
 
-/** A server would take the text after a slash or question mark for the path. */
+/** Returns whether a text is a valid `Host`. A slash or question mark would begin the path or query. */
 export function isHostHeader(value: string | null): boolean {
   return value === null || characters.test(value);
 }

@@ -44,7 +44,7 @@ const plainTypes = {
   any: "*/*",
 } as const;
 
-/** Lines of JSON have no registered media type; these names are in use. */
+/** Names in use for lines of JSON, which have no registered media type. */
 const ndjsonTypes = [
   "application/x-ndjson",
   "application/jsonl",
@@ -114,7 +114,7 @@ function optionsOf(parameters: Parameters): readonly PlanOption[] {
   return planOptions.filter((option) => names.has(option));
 }
 
-/** Parses up to the first malformed parameter. An unsupported media type becomes `other`. */
+/** Parses a media type up to its first malformed parameter. An unsupported type becomes `other`. */
 export function parseMediaType(text: string): MediaRange {
   const [type] = /^[a-z0-9.*]+\/[a-z0-9.*+-]+/i.exec(text) ?? [];
   const maker = type === undefined ? undefined : makers.get(type.toLowerCase());

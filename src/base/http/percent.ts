@@ -1,6 +1,6 @@
 /** Percent-encoding, and decoding as lenient as servers are: an invalid escape is kept. @module */
 
-/** How escaped bytes that are not UTF-8 decode: to U+FFFD, or not at all. */
+/** How bytes that are not UTF-8 decode: `replace` makes U+FFFD, `reject` fails. */
 export type Invalid = "replace" | "reject";
 
 /** Decodes `%XX`; null if the bytes are not UTF-8 and the mode is `reject`. */

@@ -1,4 +1,4 @@
-/** Identifiers of a request, by which lines of several logs are found together. @module */
+/** Identifiers of a request, by which an operator finds its lines in several logs. @module */
 import { type SpanContext, traceparentOf } from "./trace_context.ts";
 
 export interface RequestIdentifiers {
@@ -10,7 +10,8 @@ export interface RequestIdentifiers {
 
 export const noIdentifiers: RequestIdentifiers = { requestId: null, applicationName: null };
 
-/** No white space, quote or control character, so that the text is safe in any log. */
+/** Characters of an identifier. White space, quotes and control characters are excluded, so that
+ * any log can contain it. */
 const requestId = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 
 /** Returns the identifier that a client has sent, or a new UUID (RFC 9562, version 7) for any other text. */
@@ -27,7 +28,9 @@ function uuid(): string {
 /** PostgreSQL cuts longer names (NAMEDATALEN). */
 const maxNameBytes = 63;
 
-/** Returns the `application_name` that names the span of a request, or else its identifier. */
+/**
+ * Returns `application_name` for a request: it names the request's span, or else its identifier.
+ */
 export function applicationNameOf(
   span: SpanContext | null,
   requestId: string | null,

@@ -1,12 +1,11 @@
-/** Bounds what bodies that wait for a slow reader take: memory in all, then temporary files.
- * @module */
+/** Stores bodies for slow readers: in memory up to a limit, then in temporary files. @module */
 import type { SpoolSpace, TemporaryFile } from "./spool_file.ts";
 
-/** A body that takes room in a spool. */
+/** A body that stores bytes in a spool. */
 export interface BodySpoolUser {
-  /** Milliseconds for which its reader has taken nothing. */
+  /** Returns how many milliseconds its reader has read nothing. */
   idleFor(): number;
-  /** Discards what it keeps. Its reader gets an error. */
+  /** Discards the stored bytes. The reader gets an error. */
   evict(): void;
 }
 
@@ -21,10 +20,10 @@ interface BodySpoolOptions {
 
 /** Memory of all users together. */
 const maxMemoryBytes = 64 * 1024 * 1024;
-/** A user whose reader takes nothing for this time loses its space to other users. */
+/** A body whose reader reads nothing for this long loses its space when other bodies need it. */
 const maxIdleMs = 30_000;
 
-/** One spool. Its users take and return bytes. */
+/** One spool. Bodies take space from it and return it. */
 export class BodySpool {
   readonly #options: BodySpoolOptions;
   readonly #users = new Set<BodySpoolUser>();
@@ -55,7 +54,7 @@ export class BodySpool {
     this.#users.delete(user);
   }
 
-  /** Takes memory; false if there is too little. */
+  /** Takes memory. Returns false if less is free. */
   takeMemory(bytes: number): boolean {
     const fits = () => this.#memoryBytes + bytes <= maxMemoryBytes;
     if (!fits()) this.#evictIdle();
@@ -68,7 +67,7 @@ export class BodySpool {
     this.#memoryBytes -= bytes;
   }
 
-  /** Takes room in files; false if there is too little. */
+  /** Takes room in files. Returns false if less is free. */
   takeFile(bytes: number): boolean {
     const { space } = this;
     const reserve = () => space.reserve(bytes, this.maxFileBytes);
@@ -85,7 +84,7 @@ export class BodySpool {
     this.space.release(bytes);
   }
 
-  /** Opens a file; null where that fails. */
+  /** Opens a temporary file; null if that fails. */
   open(): TemporaryFile | null {
     try {
       return this.#options.openFile?.() ?? null;

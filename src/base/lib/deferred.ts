@@ -1,4 +1,4 @@
-/** `Promise.withResolvers` for Node 20, which lacks it. @module */
+/** `Promise.withResolvers`, which Node 20 lacks. @module */
 
 /** A promise with the functions that settle it. */
 export interface Deferred<Value> {

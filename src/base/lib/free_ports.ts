@@ -1,5 +1,5 @@
-/** Finds ports for the API and the admin server, which has the port after the API's port. @module
- */
+/** Finds free ports for the API and the admin server. The admin server has the port after the API's
+ * port. @module */
 import { createServer } from "node:net";
 
 /** Port of the API unless it is in use. */
@@ -23,10 +23,7 @@ export async function findPort(isFree: IsFreePort): Promise<number> {
 /** Number of ports that {@linkcode findNextPort} tries. */
 const nextAttempts = 20;
 
-/**
- * Returns the first free port after another one; the next one if no port is free. The admin server
- * has that after the port of the API.
- */
+/** Returns the first free port after the API's port, for the admin server; the next port if none is free. */
 export async function findNextPort(port: number, isFree: IsFreePort): Promise<number> {
   if (port === 0) return 0;
   const last = Math.min(port + nextAttempts, 65_535);

@@ -1,12 +1,10 @@
-/** Has the engine free memory after work that has used much of it. @module */
+/** Makes the engine free memory after work that used much of it. @module */
 
-/** Bytes that the engine takes for a reason to collect garbage. They are never written, so they take no memory. */
+/** Size of a buffer that makes the engine collect garbage. It is never written, so it occupies no memory. */
 const announcedBytes = 256 * 1024 * 1024;
 
-/**
- * Has the engine collect garbage in slices from now on. By itself V8 waits until the heap is four times as large as
- * what was in use after the last time.
- */
+/** Makes the engine collect garbage in slices from now on. Without it, V8 waits until the heap has
+ * four times its size after the last collection. */
 export function collectGarbage(): void {
   try {
     new ArrayBuffer(announcedBytes);

@@ -6,7 +6,7 @@ const json = JSON as typeof JSON & {
   readonly isRawJSON?: (value: unknown) => value is { readonly rawJSON: string };
 };
 
-/** Parses JSON. Numbers that JavaScript writes otherwise keep their text, also for `JSON.stringify`. */
+/** Parses JSON. A number that JavaScript would write differently keeps its text, also for `JSON.stringify`. */
 export function parseJson(text: string): unknown {
   const keepDigits = (_key: string, value: unknown, context?: { readonly source?: string }) => {
     const source = context?.source;

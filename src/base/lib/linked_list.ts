@@ -1,6 +1,8 @@
-/** A doubly linked list whose members contain their links. Each is in one list at most, and any may
- * be removed in constant time. A `Set` that changes all the time would grow and rehash, and each
- * discarded table would keep its members in memory until a full garbage collection. @module */
+/**
+ * A member of a doubly linked list, which contains the links. A member is in one list at most, and
+ * is removed in constant time. A `Set` with many changes would rehash often, and its discarded
+ * tables would keep members in memory until a full garbage collection. @module
+ */
 
 export interface ListMember<Item extends ListMember<Item>> {
   /** Null while it is in no list. */

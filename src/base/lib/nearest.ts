@@ -22,7 +22,7 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best;
 }
 
-/** The edit distance, in which two letters that have changed places are one edit. */
+/** Returns the edit distance. A swap of two adjacent letters is one edit. */
 function editsBetween(word: string, candidate: string): number {
   const edits = distance(word, candidate);
   if (edits !== 2 || word.length !== candidate.length) return edits;

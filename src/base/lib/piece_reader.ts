@@ -56,9 +56,9 @@ function byobReader(stream: ReadableStream<Uint8Array>): ReadableStreamBYOBReade
 const shortBufferBytes = 512;
 /** Bytes of the buffer otherwise. A chunk of 4 KiB and its framing fit. */
 const longBufferBytes = 4096 + 16;
-/** Bytes of a chunk, as many as 128 short buffers. */
+/** Bytes of one chunk: 128 short buffers. */
 const pieceBytes = 128 * shortBufferBytes;
-/** The buffer is long while chunks fill this part of it on average. */
+/** Share of its buffer that chunks must fill on average before the reader uses the long buffer. */
 const fullShare = 0.9;
 
 /**
@@ -66,9 +66,9 @@ const fullShare = 0.9;
  *
  * Deno 2.9 fills the buffer from the socket before each read, whatever it has stored already, but a
  * read ends with its chunk. If chunks are shorter than the buffer, Deno stores more and more of the
- * body, and moves all of it for each read. But Tokio, its event loop, permits 128 reads from
- * sockets per turn (https://docs.rs/tokio/latest/tokio/task/coop/index.html). A joined chunk takes
- * as much memory as its parts, or more.
+ * body, and moves all of it for each read. Tokio, Deno's event loop, permits 128 reads from sockets
+ * per turn (https://docs.rs/tokio/latest/tokio/task/coop/index.html). A joined chunk takes as much
+ * memory as its parts, or more.
  */
 function joinedReader(byob: ReadableStreamBYOBReader, pause: () => Promise<void>): PieceReader {
   const piece = new Uint8Array(pieceBytes);

@@ -40,7 +40,7 @@ export function installCall({ module } = processStart()): string {
   return `npm install ${prefix}@electric-sql/pglite`;
 }
 
-/** The folder that `npx` installs into. Its package may be an archive, whose name is unknown. */
+/** Folder that `npx` installs into. Its name is unknown, because the package may be an archive. */
 const npxFolder = /^(.*[/\\]_npx[/\\][^/\\]+)[/\\]/;
 
 function processStart(): ProcessStart {

@@ -11,7 +11,7 @@ export function hexOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Compares two hashes. Reads all bytes, so that the time does not tell how many are equal. */
+/** Compares two hashes in constant time. */
 export function areEqual(left: Uint8Array, right: Uint8Array): boolean {
   return left.reduce((difference, byte, index) => difference | (byte ^ right[index]!), 0) === 0;
 }

@@ -1,4 +1,4 @@
-/** Long work in slices, between which other work of the thread runs. @module */
+/** Divides long work into slices, so that other work of the thread runs in between. @module */
 import { turn } from "./timers.ts";
 
 /** Work that yields where it can pause, and returns its result. */
@@ -7,7 +7,7 @@ export type SlicedWork<Result> = Generator<void, Result, void>;
 /** Milliseconds after which other work gets the thread. */
 const sliceMs = 5;
 
-/** Returns a function that lets other work run once the thread was held for a slice. */
+/** Returns a function that yields to other work if the thread has been busy for a slice. */
 export function slicer(): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {

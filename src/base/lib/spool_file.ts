@@ -19,7 +19,7 @@ export class SpoolSpace {
     return this.#used;
   }
 
-  /** Takes space; false if less than that is left of `max`. */
+  /** Takes space. Returns false if that would exceed `max`. */
   reserve(bytes: number, max: number): boolean {
     if (this.#used + bytes > max) return false;
     this.#used += bytes;

@@ -1,10 +1,9 @@
-/** Limits of time: of requests, bodies, transactions, and of other work that a caller awaits.
- * @module */
+/** Time limits of requests, bodies, transactions and other awaited work. @module */
 import type { Clock } from "./clock.ts";
 import { deferred } from "./deferred.ts";
 import { type Schedule, scheduleAwaited } from "./timers.ts";
 
-/** Makes the errors of requests whose time is over. */
+/** Creates the errors of requests that exceed their time limit. */
 export interface TimeErrors {
   bodyTooSlow(): Error;
   requestTimeout(): Error;
@@ -52,7 +51,8 @@ export async function untilIdle(
   }
 }
 
-/** Settles as the work does, or with an error that `limit` reports; `limit` returns its end. */
+/** Settles as the work does, or rejects with the error that `limit` passes to its argument.
+ * `limit` returns a function that cancels it. */
 async function limited<Value>(
   work: Promise<Value>,
   limit: (report: (error: Error) => void) => () => void,
@@ -68,7 +68,7 @@ async function limited<Value>(
   }
 }
 
-/** A time that is over at some moment: the limit of a request, or of a batch within its request. */
+/** The time limit of a request, or of a batch within its request. */
 export class Deadline {
   readonly #milliseconds: number;
   readonly #clock: Pick<Clock, "now" | "schedule">;
@@ -77,7 +77,7 @@ export class Deadline {
   #cancel: () => void = () => {};
   readonly #listeners = new Set<() => void>();
 
-  /** A time of 0 ms never ends. The limit is also over when `outer` is. Default: no outer limit. */
+  /** Creates a limit; 0 ms means none. It is also exceeded when `outer` is. Default: no outer limit. */
   constructor(
     milliseconds: number,
     clock: Pick<Clock, "now" | "schedule">,
@@ -88,15 +88,15 @@ export class Deadline {
     this.#outer = outer;
   }
 
-  /** Starts the time, unless it has started. */
+  /** Starts the timer, unless it is started. */
   begin(): void {
     if (this.#startedAt !== null || this.#milliseconds === 0) return;
     this.#startedAt = this.#clock.now();
     this.#cancel = this.#clock.schedule(() => this.#pass(), this.#milliseconds);
   }
 
-  /** Whether this limit is over, regardless of the outer one. A busy process may run its timer
-   * late. */
+  /** Whether this limit is exceeded, regardless of the outer one. Compares times, since a busy
+   * process may run its timer late. */
   get isOwnOver(): boolean {
     return this.#startedAt !== null && this.#clock.now() - this.#startedAt >= this.#milliseconds;
   }
@@ -105,7 +105,8 @@ export class Deadline {
     return this.isOwnOver || this.#outer?.isOver === true;
   }
 
-  /** Runs a function when the time is over, or at once if it is. Returns a function that ends this. */
+  /** Runs a function when the limit is exceeded, at once if it already is. Returns a function that
+   * cancels this. */
   onOver(run: () => void): () => void {
     if (this.isOver) {
       run();
@@ -119,7 +120,7 @@ export class Deadline {
     };
   }
 
-  /** Stops the timer: if the limit is not over yet, it never will be. */
+  /** Stops the timer, so that a limit not exceeded yet never is. */
   clear(): void {
     this.#cancel();
     this.#listeners.clear();
@@ -134,7 +135,7 @@ export class Deadline {
   }
 }
 
-/** Settles as the work does. Rejects with `requestTimeout` if the time is over before. */
+/** Settles as the work does. Rejects with `requestTimeout` if the limit is exceeded first. */
 export function beforeDeadline<Value>(
   work: Promise<Value>,
   deadline: Deadline | null,
@@ -144,15 +145,17 @@ export function beforeDeadline<Value>(
   return limited(work, (report) => deadline.onOver(() => report(errors.requestTimeout())));
 }
 
-/** Limits how long the service waits for a chunk of a body. Time in which it does not wait does not
- * count. */
+/** Limits how long the service waits for a chunk of a body. Time is measured only while it waits
+ * for the client. */
 export interface BodyTimeout {
   /** 0 sets no limit. */
   readonly milliseconds: number;
   readonly schedule: Schedule;
-  /** The end of the whole request's time. Default: null. */
+  /** Time limit of the whole request. Default: null. */
   readonly deadline?: Deadline | null;
-  /** The pace while other clients wait for the connection. Default: null, for any. */
+  /**
+   * Required pace while other clients wait for the connection. Default: null, for no requirement.
+   */
   readonly pace?: BodyPace | null;
 }
 
@@ -177,14 +180,15 @@ export function inTime<Value>(
 /** Period in which a slow body is checked. */
 const checkPeriodMs = 1000;
 
-/** Slower clients give way to clients that wait for a connection. */
+/** Required bytes per second of a body that holds a connection for which other clients wait. */
 const contendedRate = { minBytesPerSecond: 1024, allowanceMs: 10_000 };
-/** Slower clients would occupy connections that other clients need. */
+/** Required bytes per second of a divided body, which holds connections that other clients need. */
 const dividedRate = { minBytesPerSecond: 64 * 1024, allowanceMs: 5000 };
 
 /**
- * The pace at which a body must arrive while other clients wait for its connection. The time runs
- * only while the service waits for the client. A client may be silent for `allowanceMs`.
+ * The pace at which a body must arrive while other clients wait for its connection. Time is measured
+ * only while the service waits for the client. A client may send nothing for `allowanceMs` of
+ * it.
  */
 export class BodyPace {
   #bytes = 0;
@@ -223,7 +227,7 @@ export class BodyPace {
   }
 }
 
-/** The least rate of a body that is divided: it holds space in files or a connection to the database. */
+/** The minimum rate of a divided body, which occupies space in files or a connection to the database. */
 export class MinRate {
   readonly #pace: BodyPace;
   #isOn = false;
@@ -236,7 +240,7 @@ export class MinRate {
     this.#isOn = true;
   }
 
-  /** Yields the same chunks. Throws `bodyTooSlow` when they come too slowly. */
+  /** Yields the same chunks. Throws `bodyTooSlow` if they arrive too slowly. */
   async *watch(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {

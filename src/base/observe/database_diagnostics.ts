@@ -121,7 +121,7 @@ export const databaseDiagnostics = {
   ),
 } as const;
 
-/** Consequences of lost notifications, with advice. */
+/** Effects of lost notifications, with advice. */
 const effects = {
   "no reload": "so that they cause no reload. Poolers in transaction mode lose LISTEN: use a " +
     'db-channel-uri without one, db-schema-watch = "auto", or db-channel-enabled = false.',

@@ -111,7 +111,7 @@ export const diagnostics = {
   ),
   /** Retries until the next success are not reported. The old list stays. */
   "revocations-failed": error(withError("Failed to load the revocations of tokens. ")),
-  /** Polls that fail after it are not reported until one succeeds. */
+  /** Further failed polls are not reported until one succeeds. */
   "live-poll-failed": error(withError("Failed to read the changes for live queries. ")),
   "config-reloaded": notice(() => "Config reloaded"),
   "config-reload-failed": failure(({ message }: { message: string }) =>
@@ -162,7 +162,7 @@ export const diagnostics = {
   ]),
   /** A request failed with a status ≥ 500, and the dialect logs that failure. */
   "request-failed": error(withError("")),
-  /** A hint for the error of a request without a hint. */
+  /** Reports a hint for an error that lacks one. */
   "error-advised": warn((
     { code, message, advice }: { code: string; message: string; advice: string },
   ) => `${code} ${redact(message)}. Hint: ${redact(advice)}`),

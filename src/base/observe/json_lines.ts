@@ -7,7 +7,7 @@ import type { LineFormat } from "./text_lines.ts";
 import { oneLine } from "../lib/printable.ts";
 import type { LogLevel } from "../log_level.ts";
 
-/** Members of diagnostic events follow in alphabetical order. */
+/** Formats events as JSON. Members of diagnostic events are in alphabetical order. */
 export function jsonLines(call: CallWords): LineFormat {
   return {
     access: accessLine,
@@ -21,7 +21,9 @@ export function jsonLines(call: CallWords): LineFormat {
   };
 }
 
-/** The order of members is fixed. Members whose value is null are left out. */
+/**
+ * Formats a finished request as JSON. Members have a fixed order, and null members are left out.
+ */
 function accessLine(request: FinishedRequest): string {
   const { status } = request;
   return `{"time":"${timeText(request.time)}","level":"${requestLevel(status)}"` +
@@ -53,7 +55,8 @@ function requestLevel(status: number): LogLevel {
   return status >= 400 ? "warn" : "info";
 }
 
-/** Members that each line has already, and thrown values, whose text the message shows. */
+/** Members that are left out: each line has them already, or they are thrown values, whose text is
+ * in the message. */
 const otherMembers: ReadonlySet<string> = new Set(["event", "kind", "level", "message", "time"]);
 
 function fieldsOf(event: Diagnostic): string {
@@ -87,12 +90,13 @@ function number(name: string, value: number | null): string {
 /** Printable ASCII without quotes and backslashes: the fast path for nearly all fields. */
 const plain = /^[ !#-[\]-~]*$/;
 
-/** Returns a JSON string. Half of a surrogate pair becomes U+FFFD, since strict parsers refuse it. */
+/** Returns a JSON string. An unpaired surrogate becomes U+FFFD, since strict parsers reject it. */
 function jsonText(value: string): string {
   return plain.test(value) ? `"${value}"` : escapeUnprintable(JSON.stringify(value.toWellFormed()));
 }
 
-/** Escapes characters of JSON strings that a terminal obeys, or that end a line for some readers. */
+/** Escapes characters in JSON strings that control a terminal, or that some readers take for the
+ * end of a line. */
 function escapeUnprintable(json: string): string {
   return json.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
     Array.from(

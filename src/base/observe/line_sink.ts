@@ -1,5 +1,5 @@
-/** Buffers the lines of a log and writes many at once, so that requests do not wait for the log.
- * @module */
+/** Options of a line sink, which buffers log lines and writes many at once, so that requests do not
+ * wait for the log. @module */
 
 interface LineSinkOptions {
   /** Writes all bytes. The sink waits for it to settle and ignores rejections. */

@@ -14,10 +14,11 @@ export interface MetricDescription {
 /** The value of a series, and the values of its labels. */
 export type Sample = readonly [labelValues: readonly string[], value: number];
 
-/** Label sets of one counter. Further ones count as {@linkcode otherLabel}, to bound the memory. */
+/** Maximum number of label sets of one counter, to limit memory. Further sets are counted as
+ * {@linkcode otherLabel}. */
 const maxSeries = 1000;
 
-/** Value of all labels of the series for events beyond the limit of series. */
+/** Label value of the series that counts events beyond {@linkcode maxSeries}. */
 export const otherLabel = "_other";
 
 /** The metrics of one service by name, in the order of registration. */
@@ -40,8 +41,7 @@ export class MetricRegistry {
     this.#add(description, "gauge", read);
   }
 
-  /** Registers a counter whose value another part of the service keeps; `read` returns its current
-   * samples. */
+  /** Registers a counter whose value is stored elsewhere; `read` returns its current samples. */
   observedCounter(description: MetricDescription, read: () => Iterable<Sample>): void {
     this.#add(description, "counter", read);
   }
@@ -93,7 +93,9 @@ export class Counter {
     } else this.add(events, ...labelValues.map(() => otherLabel));
   }
 
-  /** Returns the value of each series. Without labels there is one, also before the first event. */
+  /**
+   * Returns the value of each series. A counter without labels has its one series from the start.
+   */
   samples(): readonly Sample[] {
     if (!this.#hasLabels && this.#series.size === 0) return [[[], 0]];
     return Array.from(this.#series.values(), ({ labelValues, events }) => [labelValues, events]);
@@ -143,7 +145,8 @@ interface Family {
   readonly series: Map<string, number>;
 }
 
-/** Counters and histograms add up. For states, times and ages, the result is the highest gauge. */
+/** Returns the sum of metrics from several threads. Counters and histograms are added. Of gauges
+ * the highest value is used, since they are states, times and ages. */
 export function sumOfMetrics(texts: readonly string[]): string {
   const sum = new Map<string, Family>();
   for (const text of texts) {

@@ -69,10 +69,10 @@ export function registerServiceMetrics(registry: MetricRegistry, read: () => Met
   registry.histogram("db_pool_queue_seconds", () => read().queueSeconds);
 }
 
-/** A look at the metric shows the longest delay of at least this time. */
+/** Minimum time that the reported maximum covers. */
 const windowMs = 60_000;
 
-/** The delays of the last one to two minutes. */
+/** The event loop's delays of the last one to two minutes. */
 export class EventLoopDelay {
   readonly #schedule: Schedule;
   readonly #now: () => number;
@@ -87,7 +87,7 @@ export class EventLoopDelay {
     this.#now = now;
   }
 
-  /** Measures from now on, and registers the metric. */
+  /** Starts to measure, and registers the metric. */
   start(registry: MetricRegistry): void {
     registry.gauge({
       name: "event_loop_delay_seconds",

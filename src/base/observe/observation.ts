@@ -5,7 +5,7 @@ import type { CallWords } from "./call_words.ts";
 import type { DiagnosticRow } from "./diagnostic_row.ts";
 import { diagnostics } from "./diagnostics.ts";
 
-/** A finished request. Texts are as the client sent them. */
+/** A finished request. Its texts are unchanged client input. */
 export interface FinishedRequest {
   readonly kind: "request-finished";
   readonly method: string;
@@ -66,15 +66,14 @@ type CountedEvent =
 /** `limit`: `server-max-connections` needed the place. `client` includes shutdowns. */
 export type ConnectionEnd = "client" | "header" | "body" | "idle" | "limit";
 
-/**
- * An event. No event contains a token, a secret or a connection string. `tenant` is the name of the
- * tenant that it is about, if the process serves several.
- */
+/** An event. Events never contain a token, a secret or a connection string. `tenant` names the
+ * tenant that the event concerns, if the process serves several. */
 export type Observation = ServiceEvent & { readonly tenant?: string | null };
 
 type ServiceEvent = DiagnosticEvent | FinishedRequest | QueriedRequest | CountedEvent;
 
-/** Events of the diagnostic log. Finished requests go to the access log, and some only to metrics. */
+/** Events of the diagnostic log. Finished requests are logged by the access log instead, and some
+ * events are only counted by metrics. */
 export type Diagnostic = DiagnosticEvent & { readonly tenant?: string | null };
 
 type DiagnosticEvent = {

@@ -1,7 +1,7 @@
 /** Makes foreign texts safe for one line of a log. @module */
 import { oneLine } from "../lib/printable.ts";
 
-/** Longer texts are cut, so that one event cannot fill the log. */
+/** Maximum length of a logged text, so that one event cannot fill the log. */
 const maxTextChars = 8192;
 
 /** Hides tokens, API keys, passwords, and user and password of URIs. Takes linear time. */
@@ -21,7 +21,8 @@ export function redactKeys(text: string): string {
   );
 }
 
-/** Returns whether a word is a JWT: three parts between dots, and a JSON object in base64 first. */
+/** Returns whether a word is a JWT: three parts with dots between them, of which the first is a
+ * JSON object in base64. */
 function isToken(word: string): boolean {
   return word.startsWith("eyJ") && word.split(".").length >= 3;
 }

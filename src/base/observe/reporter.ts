@@ -71,7 +71,7 @@ export function createReporter(options: ReporterOptions): Report {
   };
 }
 
-/** Texts that are remembered at a time. More of them within a minute are not logged. */
+/** Maximum number of remembered texts. Further texts of the same minute are not logged. */
 const maxRememberedTexts = 1000;
 
 /** Returns a function that returns true for each text once per minute. */
@@ -89,7 +89,7 @@ function oncePerMinute(now: () => number): (text: string) => boolean {
   };
 }
 
-/** Logs the first event at once, and the last of the events that follow within the window after it. */
+/** Logs the first event at once. Of the events within the following window, only the last is logged. */
 function throttled(
   log: (event: Diagnostic) => void,
   schedule: Schedule,

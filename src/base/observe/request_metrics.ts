@@ -14,13 +14,13 @@ export interface CountedResponse {
   readonly responseBytes: number | null;
 }
 
-/** Upper bounds in seconds: those that OpenTelemetry advises, and shorter ones. */
+/** Upper bounds of duration buckets in seconds: those that OpenTelemetry recommends, and shorter ones. */
 const secondsBounds = [
   ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075],
   ...[0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
 ];
 
-/** Upper bounds in bytes: 256 bytes, and four times as much each, to 1 GiB. */
+/** Upper bounds of size buckets: 256 bytes, then four times the previous one, up to 1 GiB. */
 const byteBounds = Array.from({ length: 12 }, (_, index) => 256 * 4 ** index);
 
 /** Methods of RFC 9110, PATCH (RFC 5789) and QUERY; other methods become `_OTHER`. */
@@ -31,7 +31,7 @@ const methods: ReadonlySet<string> = new Set(
 /** Maximum number of routes with separate series; further ones count as `_other`. */
 const maxRoutes = 200;
 
-/** Series of durations. A database can raise any status, so that routes alone do not bound them. */
+/** Maximum number of series of durations. Routes do not limit it: a database can raise any status. */
 const maxSeries = 10_000;
 
 export class RequestMetrics {
@@ -45,7 +45,7 @@ export class RequestMetrics {
   readonly #responseBytes = bytesHistogram("Size of HTTP server response bodies");
   #active = 0;
 
-  /** A request has arrived. The caller calls {@linkcode end} once. */
+  /** Records the arrival of a request. The caller calls {@linkcode end} once. */
   begin(): void {
     this.#active++;
   }
@@ -75,7 +75,8 @@ export class RequestMetrics {
       this.#responseBytes.text("http_server_response_body_size_bytes");
   }
 
-  /** Whether a route has a separate series. The names that begin with an underscore are few. */
+  /** Returns whether a route has its own series. Names that begin with an underscore always have
+   * one, as they are few. */
   #isNamed(route: string): boolean {
     if (route.startsWith("_") || this.#routes.has(route)) return true;
     if (this.#routes.size >= maxRoutes) return false;

@@ -1,6 +1,7 @@
-/** Writes to the standard streams through their file descriptors. The streams of `node:process`
- * would make a pipe non-blocking for other processes that share it, and lose output when the
- * process exits. @module */
+/**
+ * Writes to the standard streams through their file descriptors. `node:process` would make a pipe
+ * non-blocking for other processes that share it, and lose output when the process exits. @module
+ */
 import { write, writeSync } from "node:fs";
 import { wait } from "../lib/time_limits.ts";
 

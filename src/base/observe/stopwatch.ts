@@ -55,7 +55,7 @@ export class RequestTiming {
   queueMs = 0;
   #totalMs = 0;
 
-  /** Time of the transactions without that in the queue. */
+  /** Time of the transactions without the time in the queue. */
   get databaseMs(): number {
     return Math.max(0, this.#totalMs - this.queueMs);
   }

@@ -54,23 +54,24 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly Sql[]): Sq
   return makeSql(parts);
 }
 
-/** Bytes of PostgreSQL's longest names: of a longer one, it would read the beginning. */
+/** Maximum bytes of a name in PostgreSQL, which truncates longer ones. */
 const maxNameBytes = 63;
 
-/** The names that svc adds to a statement begin with it: no alias of a client, and no column that one may name. */
+/** Prefix of the names that svc adds to a statement. No alias or column that a client names may have it. */
 export const ownPrefix = "svc:";
 
 const utf8 = new TextEncoder();
 
 /**
- * Quotes a name, or a dotted sequence of names, as SQL identifiers. Throws `100` for a name that PostgreSQL
- * would cut, and for one that {@linkcode ownName} may have made: both could meet another name.
+ * Quotes a name, or a dotted sequence of names, as SQL identifiers. Throws `100` for a name that
+ * PostgreSQL would truncate, and for one with the prefix of {@linkcode ownName}: either could
+ * collide with another name.
  */
 export function ident(...names: readonly string[]): Sql {
   return makeSql([names.map(checkedIdent).join(".")]);
 }
 
-/** Returns the name of a table or column that only the statement has, such as an alias. */
+/** Returns a name for a table or column that exists only in the statement, such as an alias. */
 export function ownName(name: string): Sql {
   return makeSql([quoteIdent(ownPrefix + name)]);
 }
@@ -93,8 +94,9 @@ export function param(value: ParamValue): Sql {
 }
 
 /**
- * Quotes text as an SQL string literal. Only for text that is part of the statement's shape, such as
- * setting names and keys of output objects. Text of a client goes through {@linkcode param}.
+ * Quotes text as an SQL string literal. Use it only for text that is fixed by the statement's
+ * shape, such as names of settings and keys of output objects. Pass text of a client by {@linkcode
+ * param}.
  */
 export function literal(text: string): Sql {
   const escaped = text.replaceAll("\0", "").replaceAll("'", "''");
@@ -104,10 +106,10 @@ export function literal(text: string): Sql {
 }
 
 /**
- * Quotes text as the value of a `SET`, which takes no parameters: for the statements of
- * `set_commands.ts` alone. The literal has printable ASCII only, and no quotes or backslashes
- * except its escapes. So no setting of the connection changes where it ends. PostgreSQL refuses the
- * escape of NUL.
+ * Quotes text as the value of a `SET`, which takes no parameters. Only `set_commands.ts` uses it.
+ * The literal is printable ASCII; all other characters, quotes and backslashes are escaped. So the
+ * end of the literal does not depend on settings of the connection. PostgreSQL rejects the escape
+ * of NUL.
  */
 export function settingLiteral(text: string): Sql {
   const escaped = text.toWellFormed().replace(
@@ -147,10 +149,9 @@ export function ordinal(position: number): Sql {
 }
 
 /**
- * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. A
- * generic plan for a LIMIT that is a parameter expects a tenth of all rows. It often costs more
- * than a plan for the value, so PostgreSQL would plan each execution again. Four digits bound the
- * number of statements.
+ * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. For a
+ * LIMIT parameter, a generic plan expects a tenth of all rows. It often costs more than a custom
+ * plan, so PostgreSQL would plan each execution again. Four digits bound the number of statements.
  */
 export function smallNumber(digits: string): Sql {
   return /^[0-9]{1,4}$/.test(digits) ? makeSql([String(Number(digits))]) : param(digits);

@@ -1,11 +1,12 @@
-/** Errors that statements of the service raise on purpose, each with a detail. PostgreSQL raises errors of a
- * chosen text in procedural languages only. @module */
+/** Errors that svc's statements raise on purpose, each with a detail. Plain SQL has no RAISE, so
+ * they use a failure of PostgreSQL. @module */
 import type { DatabaseFailure } from "../errors/service_error.ts";
 import { type Sql, sql } from "./fragment.ts";
 
 /**
- * Renders a text that always fails: it reads a setting that cannot exist, named after the detail. The function
- * is stable, so the planner does not evaluate it. The detail has letters, digits, commas and spaces.
+ * Renders an expression that always fails, because it reads a setting that does not exist. The name
+ * of the setting contains the detail: letters, digits, commas and spaces. The function is stable,
+ * so the planner does not evaluate it.
  */
 export function raise(detail: Sql): Sql {
   return sql`pg_catalog.current_setting('svc(' || ${detail} || ')')`;

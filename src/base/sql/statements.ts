@@ -133,7 +133,7 @@ function comment(text: string, start: number): Token {
   return token("blank", text.length);
 }
 
-/** A doubled quote inside begins another string, which ends where the whole one does. */
+/** Matches a quoted string. A doubled quote is read as a second string that follows directly. */
 function quoted(text: string, start: number, quote: string): Token {
   const end = text.indexOf(quote, start + 1);
   return end < 0 ? token("other", text.length) : token("other", end + 1);
@@ -156,10 +156,10 @@ function dollarQuoted(text: string, start: number): Token {
   return end < 0 ? token("other", text.length) : token("other", end + length);
 }
 
-/** Knows whether a semicolon ends the statement. */
+/** Tracks whether a semicolon ends the statement. */
 class StatementTracker {
   #parentheses = 0;
-  /** Open `begin atomic` and the `case` in it. */
+  /** Number of open `begin atomic` blocks, and `case` expressions in them. */
   #blocks = 0;
   readonly #words: string[] = [];
   #previous = "";

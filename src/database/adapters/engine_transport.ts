@@ -25,7 +25,7 @@ export class EngineTransport implements Transport {
     );
   }
 
-  /** A reply is in memory as a whole. */
+  /** Does nothing, because a reply is in memory as a whole. */
   pause(): void {}
 
   resume(): void {}

@@ -7,10 +7,10 @@ export interface Files {
   readonly zlib: BuiltinModule<"node:zlib">;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
-  /** Null where files have no owners. */
+  /** Id of the user that runs the process; null where files have no owners. */
   readonly uid: number | null;
   readonly isRunning: (pid: number) => boolean;
-  /** When a process started, in the system's clock ticks; empty if it does not tell. */
+  /** Returns when a process started, in clock ticks of the system; empty if that is unknown. */
   readonly startTimeOf: (pid: number) => string;
 }
 
@@ -21,7 +21,7 @@ interface Process {
   kill?(pid: number, signal: number): void;
 }
 
-/** Returns the runtime's files; null without them. */
+/** Returns access to files; null in runtimes without them. */
 export function runtimeFiles(): Files | null {
   const { process } = globalThis as { process?: Process };
   const fs = builtinModule("node:fs");

@@ -1,4 +1,4 @@
-/** Applies the SQL of `db-embedded-init` to an embedded database, once. @module */
+/** Applies the SQL of `db-embedded-init` to an embedded database once. @module */
 import type { PGlite } from "@electric-sql/pglite";
 import { hexOf, sha256 } from "../../base/lib/sha256.ts";
 import { failurePlace, splitStatements } from "../../base/sql/statements.ts";
@@ -43,7 +43,7 @@ async function readMark(engine: PGlite): Promise<string | null> {
   return rows[0]?.mark ?? null;
 }
 
-/** Throws an `Error` for a statement that reads the client's input, at which the engine would stop. */
+/** Throws an `Error` for COPY FROM STDIN, because the engine would wait for input for ever. */
 function rejectCopy({ text, name }: InitScript): void {
   const completed = splitStatements(text).findIndex(({ start, end }) =>
     /^copy\s[^;]*\sfrom\s+stdin\b/i.test(text.slice(start, end))

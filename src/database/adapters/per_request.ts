@@ -10,12 +10,16 @@ import { type Transaction, type TransactionResult } from "../transaction.ts";
 import type { Caller, Database } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
-/** Prepared statements would not outlive the transaction. */
+/**
+ * Options of connections for one request. Prepared statements would not outlive the transaction.
+ */
 const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock } as const;
 
-/** `connect` opens and authenticates a connection, as for a pool. */
+/**
+ * A database that opens a connection for each transaction. `connect` opens and authenticates it.
+ */
 export class UnpooledDatabase implements Database {
-  /** No socket lives long enough for a subscription. */
+  /** Null, because no socket lives long enough for a subscription. */
   readonly subscribe = null;
   readonly #running = new Set<Promise<void>>();
   #opening = 0;

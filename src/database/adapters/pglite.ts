@@ -17,10 +17,10 @@ import { EngineTransport } from "./engine_transport.ts";
 import type { InitResult } from "./init_script.ts";
 import { type EngineOptions, type StartedEngine, startEngine } from "./start_engine.ts";
 
-/** Most prepared statements of the session. */
+/** Maximum number of prepared statements of the session. */
 const preparedLimit = 500;
 
-/** The engine starts with the first transaction, and again with the next one after a failure. */
+/** Opens the embedded database. The engine starts with the first transaction, and restarts after a failure. */
 export function openEmbedded(
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,
@@ -84,7 +84,8 @@ function engineOf(
   return new Engine({ uri, init, pglite: { extensions } as PGliteOptions });
 }
 
-/** The engine parses nested values recursively, and a stack overflow would end it for all requests. */
+/** Maximum nesting of values. The engine parses them recursively, and a stack overflow would end it
+ * for all requests. */
 const maxNesting = 4000;
 
 /** Throws the error 54001 that PostgreSQL raises when its stack is too deep. */
@@ -94,7 +95,7 @@ function rejectDeepValues(statements: readonly Statement[]): void {
   if (statement !== -1) throw stackDepthExceeded(statement);
 }
 
-/** Returns the transaction, which refuses values that nest too deep. */
+/** Returns a transaction that rejects values that nest too deeply. */
 function withShallowValues(open: OpenTransaction): OpenTransaction {
   return {
     // deno-lint-ignore require-await -- Rejects instead of throwing.
@@ -111,18 +112,18 @@ function stackDepthExceeded(statement: number): DatabaseError {
   return new DatabaseError({ sqlstate: "54001", message, detail: null, hint: null }, statement);
 }
 
-/** The engine. It outlives connections to it, as closing it discards data in memory. */
+/** The engine. Connections to it can close without ending it, because its end discards data in memory. */
 class Engine {
-  /** Null before the first start, and after one that failed. */
+  /** The start of the engine; null before the first one, and after a failed one. */
   #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
   #isConnected = false;
-  /** A new session on the engine has to listen again. */
+  /** The active subscription. Each new session on the engine has to listen again. */
   #subscription: EngineSubscription | null = null;
 
   constructor(private readonly options: EngineOptions) {}
 
-  /** Starts the engine unless it runs. A start that fails can be repeated. */
+  /** Starts the engine unless it runs. A failed start can be repeated. */
   async start(): Promise<InitResult | null> {
     this.#starting ??= startEngine(this.options);
     try {
@@ -190,7 +191,8 @@ function listenText(channel: string): string {
 
 const codes = { quote: 0x22, backslash: 0x5c, open: [0x5b, 0x7b], close: [0x5d, 0x7d] } as const;
 
-/** Whether brackets and braces outside of quotes nest deeper. Exact for JSON, else too high. */
+/** Returns whether brackets and braces outside of quotes nest deeper than the limit. Exact for
+ * JSON; other texts may count as deeper than they are. */
 export function nestsDeeper(value: ParamValue, limit: number): boolean {
   if (value === null) return false;
   if (typeof value !== "string" && !(value instanceof Uint8Array)) return false;

@@ -35,7 +35,7 @@ import type { Transport } from "../transport.ts";
 import { UnpooledDatabase } from "./per_request.ts";
 import { SocketTransport } from "./socket_transport.ts";
 
-/** Most prepared statements of a connection. */
+/** Maximum number of prepared statements per connection. */
 const preparedLimit = 500;
 
 export function openPostgres(config: DatabaseConfig, dependencies: DatabaseDependencies): Database {
@@ -154,14 +154,15 @@ export function connectPostgres(
   return connect(targetsOf(config, dependencies));
 }
 
-/** Sends a notification. Leaves no lines of the pool in the log. */
+/** Sends a notification. It is not logged as a use of the pool. */
 function notifyTransaction(channel: string, payload: string): Transaction {
   const text = "select pg_catalog.pg_notify($1, $2)";
   const statement: Statement = { text, params: [channel, payload], use: "none" };
   return { ...metadataTransaction([statement]), isTraced: false };
 }
 
-/** Random: otherwise, with a pooler, a connection could execute a statement of another one. */
+/** Returns a random prefix of statement names. With a pooler, a fixed one could execute the
+ * statement of another connection. */
 function statementPrefix(): string {
   const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
   return `${statementNamePrefix}${random.toString(36)}_`;
@@ -198,7 +199,8 @@ export function targetsOf(
   return { ...others, servers: servers.map(complete) };
 }
 
-/** Returns the function that reads the password for a new connection. Line breaks may end the file. */
+/** Returns the function that reads the password for a new connection. It removes line breaks at the
+ * end of the file. */
 function passwordReader(path: string, { readFile }: ConnectionSources): () => string {
   return () => {
     try {
@@ -224,7 +226,7 @@ export async function connect(targets: Targets): Promise<SocketTransport> {
 }
 
 interface StatementPreparationOptions {
-  /** Tries whether prepared statements outlast a transaction. Rejects if it cannot connect. */
+  /** Tests whether prepared statements outlive a transaction. Rejects if it cannot connect. */
   readonly probe: () => Promise<PoolerFinding>;
   readonly apply: (configuration: PoolConfiguration) => void;
   /** Called when a pooler is found that loses prepared statements. */
@@ -233,7 +235,7 @@ interface StatementPreparationOptions {
 
 /** With `"auto"`, statements are unnamed unless a probe has shown that they can be prepared. */
 export class StatementPreparation {
-  /** Null until a probe has ended. */
+  /** Result of the last probe; null until a probe has ended. */
   #finding: PoolerFinding | null = null;
   #probing: Promise<void> | null = null;
   #checking: Promise<void> | null = null;

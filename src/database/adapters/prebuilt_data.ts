@@ -1,17 +1,17 @@
-/** Data directories from which a new embedded database starts. They save the run of `initdb`, which
- * takes four times the processor time of a start. @module */
+/** Data directories from which new embedded databases start, in place of `initdb`. `initdb` takes
+ * four times the processor time of a start. @module */
 import type { Files } from "./files.ts";
 
 interface PrebuiltData {
-  /** A tar archive; null before the first write, and if the file is damaged. */
+  /** Reads a tar archive; null before the first write, and if the file is damaged. */
   read(): Blob | null;
-  /** Keeps a tar archive, compressed by gzip. It must hold nothing but the files of `initdb`. */
+  /** Stores a tar archive, compressed by gzip. It must contain only the files of `initdb`. */
   write(dump: Blob): Promise<void>;
-  /** Forgets a data directory that cannot be loaded. */
+  /** Deletes a data directory that cannot be loaded. */
   discard(): void;
 }
 
-/** Finds the prebuilt data directory of the installed PGlite in the cache folder; null without that. */
+/** Returns the prebuilt data directory for the installed PGlite; null without a cache folder. */
 export function prebuiltData(
   files: Files,
   version: string | null = pgliteVersion(files),
@@ -45,7 +45,8 @@ function cachePath({ path, environment }: Files, version: string): string | null
   return path.join(folder, "svc", `pglite-${version}.tar.gz`);
 }
 
-/** Another user's data directory could run code in each database that is made from it. */
+/** Returns whether only this user can write a file. A data directory of another user could run code
+ * in each database that is made from it. */
 function isPrivate({ fs, path, uid }: Files, file: string): boolean {
   if (uid === null) return true;
   return [file, path.dirname(file)].every((each) => {
@@ -55,7 +56,8 @@ function isPrivate({ fs, path, uid }: Files, file: string): boolean {
   });
 }
 
-/** PGlite would end the process at a damaged archive: its decompression fails in the background. */
+/** Returns the decompressed archive; null for a damaged one. PGlite would decompress it in the
+ * background, and end the process if that fails. */
 function readArchive({ fs, zlib }: Files, file: string): Blob | null {
   try {
     return new Blob([new Uint8Array(zlib.gunzipSync(fs.readFileSync(file)))]);

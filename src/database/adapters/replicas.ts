@@ -60,7 +60,7 @@ function standbyTargetsOf(
   }));
 }
 
-/** Returns a probe, whose questions are canceled if no answer comes in time. */
+/** Returns a probe of a server. The probe is canceled if no answer arrives in time. */
 function probeOf(targets: Targets): ServerProbe {
   const servers = targets.servers.map((settings) => ({
     ...settings,

@@ -13,7 +13,7 @@ interface CancelConnection {
   readonly stream: Socket;
 }
 
-/** The server may take this long to close the connection of a cancel request. */
+/** Time that the server may take to close the connection of a cancel request. */
 const cancelTimeoutMs = 5000;
 
 const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
@@ -99,7 +99,7 @@ interface LoopedSocket {
   resume?(): void;
 }
 
-/** Adds `pause` and `resume`. A read in progress may still emit a chunk. */
+/** Adds `pause` and `resume` to a socket. A read in progress may still emit a chunk. */
 export function pausable<Socket extends object>(socket: Socket): Socket {
   const looped: LoopedSocket = socket;
   const reader = looped._cfReader;

@@ -29,7 +29,7 @@ interface DataFolder {
   readonly state: "absent" | "empty" | "database" | "other";
 }
 
-/** Rejects with an `Error` of one line, and leaves no new folder then. */
+/** Starts an engine. Rejects with an `Error` of one line; a new folder is then removed. */
 export async function startEngine(options: EngineOptions): Promise<StartedEngine> {
   const dataDir = dataDirectory(options.uri);
   const files = runtimeFiles();
@@ -74,12 +74,14 @@ function dataDirectory(uri: string): string {
   return place === "memory" || place === "" ? memory : place;
 }
 
-/** Imports PGlite on demand, so that runtimes without it can load a bundle of this file. */
+/** Opens a database. Imports PGlite on demand, so that runtimes without it can load a bundle of this file. */
 async function open(
   { pglite = {} }: EngineOptions,
   { dataDir, files, folder }: {
     readonly dataDir: string;
-    /** Null for a database that exists, and where it may exist unseen. */
+    /**
+     * Files of a new database; null if the database exists, or may exist where svc cannot see it.
+     */
     readonly files: Files | null;
     readonly folder: DataFolder | null;
   },
@@ -144,7 +146,9 @@ export function lockFolder(files: Files, folder: string): () => void {
   throw new Error(`cannot lock ${folder}: ${file} is written by other processes`);
 }
 
-/** Processes that start at the same time may take over the same lock. */
+/**
+ * Maximum number of attempts to lock. Several processes may take over the same old lock at a time.
+ */
 const maxAttempts = 10;
 
 function tryWrite(fs: Files["fs"], file: string, text: string): boolean {
@@ -166,7 +170,8 @@ function readHolder(fs: Files["fs"], file: string): Holder | null {
   }
 }
 
-/** A process with another start time has got the id of one that has ended, as in a new container. */
+/** Returns whether the process of a lock still runs. Another process may have got its id, for
+ * example in a new container; it has another start time. */
 function isHeld({ isRunning, startTimeOf }: Files, { pid, startTime }: Holder): boolean {
   return isRunning(pid) && startTimeOf(pid) === startTime;
 }

@@ -8,7 +8,7 @@ export type ConnectionEnvironment = Readonly<Record<string, string | undefined>>
 
 interface ConnectionParameter {
   readonly values: RegExp;
-  /** Environment variable with the default; null where `pg` reads it, or where none exists. */
+  /** Environment variable with the default; null if `pg` reads it, or if none exists. */
   readonly variable: string | null;
 }
 
@@ -16,10 +16,10 @@ const anyValue = /^.*$/s;
 const wholeNumber = /^\s*-?\d+\s*$/;
 const zero = /^\s*0\s*$/;
 const protocol = /^TLSv1(?:\.[1-3])?$/i;
-/** To ignore the parameter would be unsafe. */
+/** Matches no value, for parameters that svc does not support and must not ignore. */
 const noValue = /(?!)/;
 
-/** Keywords whose values may be any text. The keywords of the last line have no effect here. */
+/** Keywords with any text as value. Those of the last line have no effect here. */
 const texts = [
   ..."application_name dbname fallback_application_name options password user".split(" "),
   ..."sslcert sslcrl sslkey sslpassword sslrootcert".split(" "),

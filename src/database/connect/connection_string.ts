@@ -5,7 +5,8 @@ export function isConnectionUri(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
 }
 
-/** Throws an `Error` that names a bad parameter and contains neither users nor passwords. */
+/** Parses a connection string. Throws an `Error` that names a bad parameter and contains neither
+ * users nor passwords. */
 export function parseConnectionString(text: string): ConnectionParameters {
   const parameters = isConnectionUri(text) ? parseUri(text) : parseKeywords(text);
   checkParameters(parameters);
@@ -14,7 +15,7 @@ export function parseConnectionString(text: string): ConnectionParameters {
 
 const uri = /^postgres(?:ql)?:\/\/(?:([^/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/s;
 
-/** Parameters of the query part override the parts before it, as in libpq. */
+/** Parses a URI. Parameters of its query override the parts before it, as in libpq. */
 function parseUri(text: string): ConnectionParameters {
   const [, login = "", hosts = "", path = "", query = ""] = uri.exec(text) ?? [];
   const [user = "", password = ""] = login.split(/:(.*)/s, 2).map(decoded);
@@ -31,7 +32,8 @@ function parseUri(text: string): ConnectionParameters {
   ]);
 }
 
-/** Throws an `Error` unless a port is valid. Its text may be a password with a slash: the error omits it. */
+/** Throws an `Error` for an invalid port. The error omits the text, which may be part of a password
+ * with a slash. */
 export function checkPort(port: string): void {
   const number = /^\d{1,5}$/.test(port.trim()) ? Number(port) : 0;
   if (port.trim() === "" || (number >= 1 && number <= 65535)) return;
@@ -61,7 +63,7 @@ function readParameter(pair: string, query: string): readonly [keyword: string, 
   );
 }
 
-/** Text that is not valid percent encoding stays as it is. */
+/** Decodes percent encoding. Text that is not valid encoding is unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -72,7 +74,7 @@ function decoded(text: string): string {
 
 const pair = /\s*([A-Za-z_]\w*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\']|\\.)*))\s*/y;
 
-/** Throws an `Error` with the unknown keyword, or the position of the syntax error. */
+/** Parses keywords with values. Throws an `Error` with the unknown keyword, or the error's position. */
 function parseKeywords(text: string): ConnectionParameters {
   const parameters = new Map<string, string>();
   pair.lastIndex = 0;

@@ -4,7 +4,7 @@ import type { ConnectionParameters } from "./connection_parameters.ts";
 /** Reads the file that a parameter names. Throws an `Error` if that fails. */
 export type ReadFile = (path: string) => string;
 
-/** Options of `tls.connect`; false where no connection is encrypted. */
+/** Options of `tls.connect`; false if no connection is encrypted. */
 export type Encryption = false | Readonly<Record<string, unknown>>;
 
 /**
@@ -36,7 +36,7 @@ export function encryptionOf(
 
 const verifyAll = "verify-full";
 
-/** Returns the `sslmode`. Where it is absent, parameters that need encryption imply `verify-full`. */
+/** Returns the `sslmode`. If it is absent, parameters that need encryption imply `verify-full`. */
 export function sslModeOf(options: ConnectionParameters): string {
   const impliesEncryption = options.has("sslcert") || options.has("sslkey") ||
     options.has("sslrootcert") || options.get("sslnegotiation") === "direct";
@@ -47,7 +47,7 @@ function isWeak(mode: string): boolean {
   return mode === "disable" || mode === "allow" || mode === "prefer";
 }
 
-/** Returns the certificates of the authorities; null for the runtime's list. */
+/** Returns the certificates of the authorities; null for the list of the runtime. */
 function rootOf(options: ConnectionParameters, mode: string, readFile: ReadFile): string | null {
   const root = options.get("sslrootcert");
   if (root === "system") {
@@ -62,7 +62,8 @@ function rootOf(options: ConnectionParameters, mode: string, readFile: ReadFile)
   throw new Error('sslmode "verify-ca" needs sslrootcert');
 }
 
-/** `require` verifies the certificate only if `sslrootcert` is present, as in libpq. */
+/** Returns how the certificate is verified. `require` verifies it only if `sslrootcert` is present,
+ * as in libpq. */
 function verificationOf(mode: string, hasRoot: boolean): Readonly<Record<string, unknown>> {
   if (mode === verifyAll) return {};
   if (mode === "verify-ca" || (mode === "require" && hasRoot)) {

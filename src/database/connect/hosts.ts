@@ -3,7 +3,7 @@ import type { SessionTarget, Settings, Targets } from "./targets.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 
 export interface ServerState {
-  /** The server is a standby: it replays another server's log. */
+  /** Whether the server is a standby. */
   readonly inRecovery: boolean;
   /** Transactions are read-only by default. */
   readonly readOnly: boolean;

@@ -3,7 +3,7 @@ import pg from "pg";
 import { ConnectionRefused, type Connector, placeOf } from "./hosts.ts";
 import type { Settings } from "./targets.ts";
 
-/** Events of a connection that authenticates; with SASL a message lists the mechanisms of the server. */
+/** Events of a connection that authenticates. With SASL, a message lists the mechanisms of the server. */
 export interface AuthEvents {
   listeners(event: string): readonly ((message: AuthMessage) => void)[];
   removeAllListeners(event: string): unknown;
@@ -102,9 +102,9 @@ async function openClient(settings: Settings): Promise<Client> {
 }
 
 /**
- * Makes a connection that is being opened reply to requests with channel binding only (RFC 5929): an attacker
- * in between could request a weaker method. Any other request becomes an `error` event, and nothing is sent. Call
- * it after `pg` has added its handlers.
+ * Allows only authentication with channel binding (RFC 5929) on a connection that is being opened,
+ * because an attacker in between could request a weaker method. Other requests cause an `error`
+ * event, and nothing is sent. Call it after `pg` has added its handlers.
  */
 export function requireChannelBinding(connection: AuthEvents): void {
   let isProven = false;
@@ -137,7 +137,7 @@ interface PgFailure {
   readonly severity?: unknown;
 }
 
-/** Returns the settings with the other encryption, if the mode lets it be tried; else null. */
+/** Returns the settings for a second attempt, encrypted or not as the mode permits, or null. */
 function secondAttempt(settings: Settings, error: unknown): Settings | null {
   const { sslmode, ssl } = settings;
   if (ssl === false) return null;
@@ -148,14 +148,15 @@ function secondAttempt(settings: Settings, error: unknown): Settings | null {
 
 const noEncryption = "The server does not support SSL connections";
 
-/** Whether a connection may succeed without encryption: no TLS, a failed handshake, or a rule of `pg_hba.conf`. */
+/** Returns whether the connection may succeed without encryption: the server has no TLS, the
+ * handshake failed, or `pg_hba.conf` has a rule against it. */
 function isEncryptionRefused(error: unknown): boolean {
   const { code, message } = error as PgFailure;
   return message.includes(noEncryption) || code === "28000" ||
     /^ERR_(?:SSL|TLS)|^EPROTO/.test(String(code));
 }
 
-/** Words the failure of a connection as libpq does, which operators' tools recognise. */
+/** Words a failed connection as libpq does, so that operators' tools recognise it. */
 export function failureOf(error: unknown, settings: Settings): Error {
   if (error instanceof AggregateError) {
     const texts = error.errors.map((one) => failureOf(one, settings).message);
@@ -209,7 +210,9 @@ function isPasswordMissing(message: string): boolean {
   return message.includes("client password must be a");
 }
 
-/** Whether the server itself refused, for another reason than starting or stopping. */
+/**
+ * Returns whether the server refused the connection for a reason other than starting or stopping.
+ */
 function isRefusal({ severity, code, message }: PgFailure): boolean {
   return isPasswordMissing(message) || (typeof severity === "string" && code !== "57P03");
 }

@@ -1,6 +1,8 @@
-/** Tries whether prepared statements outlast a transaction. With a pooler in transaction mode, the
- * next transaction of a connection may run on another server connection, which does not know them.
- * @module */
+/**
+ * Tests whether prepared statements outlive a transaction. With a pooler in transaction mode, the
+ * next transaction of a connection may run on another server connection, which does not have them.
+ * @module
+ */
 import { deferred } from "../../base/lib/deferred.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
 import { duplicateStatement, unknownStatement } from "../protocol/server_error.ts";
@@ -9,40 +11,39 @@ import { connectToFirst } from "./hosts.ts";
 import type { Targets } from "./targets.ts";
 
 export interface PoolerFinding {
-  /** Whether a connection finds the statements again that it prepared. */
+  /** Whether a connection finds its prepared statements again. */
   readonly keepsStatements: boolean;
-  /** Whether transactions of one connection run on several server connections, or share one. */
+  /** Whether several connections share a server connection, or the transactions of one run on several. */
   readonly sharesSession: boolean;
 }
 
-/** Result with a pooler that loses prepared statements. */
+/** Result for a pooler that loses prepared statements. */
 export const statementsLost: PoolerFinding = { keepsStatements: false, sharesSession: true };
 
 interface PoolerProbeOptions {
   readonly targets: Targets;
-  /** A pooler whose only server connection is in use delays a transaction without an end. */
+  /** Timeout of the probe. A pooler whose only server connection is in use would delay it without end. */
   readonly timeoutMs: number;
   readonly schedule: Schedule;
 }
 
-/** A pooler that hands out connections in turn would give both the same ones if they alternated. */
+/** Order in which the two connections run transactions. With plain alternation, a pooler that
+ * assigns server connections in turn would always give each the same one. */
 const order = [0, 1, 0, 0, 1, 1, 0, 1] as const;
 
-/** The connections use one name for different texts, so that a shared server connection shows. */
+/** Name of the statements of both connections. Their texts differ, so that a shared server
+ * connection is noticed. */
 const name = "svc_probe";
 const texts = [
   "select pg_catalog.pg_backend_pid() as pid, 0 as connection",
   "select pg_catalog.pg_backend_pid() as pid, 1 as connection",
 ] as const;
 
-/** SQLSTATEs by which a server shows that it is not the one that a statement was prepared on. */
+/** SQLSTATEs that show that the statement was prepared on another server connection. */
 const lossCodes: ReadonlySet<unknown> = new Set([unknownStatement, duplicateStatement]);
 
-/**
- * Prepares a statement on each of two connections and executes it in eight transactions. A probe that
- * takes too long has found nothing that can be relied on: the statements count as lost. Rejects if it
- * cannot connect.
- */
+/** Prepares a statement on each of two connections, and executes it in eight transactions. If the
+ * probe takes too long, statements count as lost. Rejects if it cannot connect. */
 export async function probePooler(options: PoolerProbeOptions): Promise<PoolerFinding> {
   const { targets, timeoutMs, schedule } = options;
   const opened: Client[] = [];
@@ -73,7 +74,7 @@ async function executeAll(opened: readonly Client[]): Promise<PoolerFinding> {
   return { keepsStatements: true, sharesSession: distinct.size !== texts.length };
 }
 
-/** Does not wait: a pooler answers a delayed transaction late. */
+/** Closes a connection without waiting, because a pooler answers a delayed transaction late. */
 function end(client: Client): void {
   client.end().catch(() => {});
   client.connection.stream.unref?.();

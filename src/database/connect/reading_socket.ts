@@ -6,13 +6,13 @@ const bufferBytes = 64 * 1024;
 
 /** A socket that hands out received bytes without a copy. */
 interface ReadingSocket extends Socket {
-  /** Replaces the `data` events by a function. Its bytes are valid during the call only. */
+  /** Replaces the `data` events by a function. It must not use the bytes after it returns. */
   readInto(take: (chunk: Uint8Array) => void): void;
 }
 
 export interface Sockets {
   reading(): ReadingSocket;
-  /** A usual socket, which encryption needs. */
+  /** A usual socket, as encryption needs it. */
   plain(): Socket;
 }
 

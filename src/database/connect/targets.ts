@@ -29,7 +29,7 @@ export interface ConnectionSources {
   readonly readFile?: ReadFile;
 }
 
-/** Throws an `Error` with the problem, which contains neither users nor passwords. */
+/** Returns the servers of a connection string. Throws an `Error` that contains neither users nor passwords. */
 export function connectionTargets(
   text: string,
   { environment = {}, readFile = rejectFile }: ConnectionSources = {},
@@ -50,7 +50,7 @@ function rejectFile(): never {
   throw new Error("cannot read files in this runtime");
 }
 
-/** Parameters that `pg` has by the same name, and the database. */
+/** Parameters that `pg` calls by the same name, and the database. */
 const login =
   /^(?:user|password|dbname|(?:fallback_)?application_name|options|sslnegotiation|channel_binding)$/;
 
@@ -61,10 +61,10 @@ function loginOf(options: ConnectionParameters): Settings {
   );
 }
 
-/** Timers count milliseconds in 31 bits; a longer time would end at once. */
+/** Maximum timeout. Timers count milliseconds in 31 bits, so a longer one would end at once. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
-/** A time that is not positive is left out: the service's default applies. */
+/** Returns the timeouts. One that is not positive is left out, so that the service's default applies. */
 function timesOf(options: ConnectionParameters): Settings {
   const msOf = (keyword: string) =>
     Math.min(Number(options.get(keyword) ?? 0) * 1000, maxTimeoutMs);
@@ -76,7 +76,8 @@ function timesOf(options: ConnectionParameters): Settings {
   };
 }
 
-/** Returns the place of each server, and leaves the default of an empty field to `pg`. A single port applies to all. */
+/** Returns the address of each server. An empty field is left out, so that `pg` uses its default. A
+ * single port applies to all. */
 function addressesOf(
   options: ConnectionParameters,
 ): readonly { readonly host?: string; readonly port?: number }[] {

@@ -1,5 +1,5 @@
-/** Receives the last column of the result row, and of the rows that continue it: collects it, or
- * streams it while it arrives. @module */
+/** Receives a response body: the last column of the result row, and of the rows that continue it.
+ * Collects it, or streams it while it arrives. @module */
 import { BodyStream } from "./body_stream.ts";
 import type { BodyFraming, ResultBody } from "../transaction.ts";
 import type { RowRun } from "../protocol/decoder.ts";
@@ -7,11 +7,11 @@ import { errors } from "../../base/errors/catalogue.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
-/** An abandoned body with at most this much to come is read to its end; other failures cost the
- * connection. */
+/** If at most this much of an abandoned body is left, the connection reads it to its end. Otherwise
+ * it is closed. */
 const maxDrainedBytes = 1024 * 1024;
 
-/** For smaller bodies a stream costs more than waiting for their end. */
+/** Smaller bodies are collected, because a stream would cost more than waiting. */
 export const maxHeldBytes = 128 * 1024;
 
 const noBytes = new Uint8Array(0);
@@ -21,17 +21,17 @@ const utf8 = new TextEncoder();
 /** Dependencies and settings of a {@linkcode BodyReceiver}. */
 export interface BodyReceiverOptions {
   readonly transport: Transport;
-  /** Whether bytes may be handed out before all have arrived. */
+  /** Whether a reader may get bytes before all have arrived. */
   readonly mayStream: boolean;
-  /** Whether its readers keep no chunk of it, so that a chunk's memory can be freed early. */
+  /** Whether readers keep no reference to chunks, so that their memory can be freed early. */
   readonly freesChunks: boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Keeps what slow readers leave unread; null to pause the connection instead. */
+  /** Stores bytes that slow readers leave unread; null to pause the connection instead. */
   readonly spool: BodySpool | null;
 }
 
-/** One body. It collects the bytes before {@linkcode take} and streams later ones. */
+/** One body. It collects bytes until {@linkcode take}, and streams later ones. */
 export class BodyReceiver implements RowRun {
   #framing: BodyFraming | null = null;
   /** Length of the first row's value; null for SQL NULL. */
@@ -43,13 +43,13 @@ export class BodyReceiver implements RowRun {
   #hasEnded = false;
   /** Whether further rows have continued the body: its closing has not arrived yet. */
   isContinued = false;
-  /** The stream that was handed out; null before, and when all bytes have arrived. */
+  /** The stream of the body; null before {@linkcode take}, and when all bytes have arrived. */
   #stream: BodyStream | null = null;
-  /** Since when the connection is paused for its reader; null while it is not. */
+  /** Time at which the connection was paused for the reader; null while it is not paused. */
   #pausedAt: number | null = null;
-  /** Whether it is paused although its spool has room: the pool decides how fast that fills. */
+  /** Whether the connection is paused although the spool has room: the pool paces how fast that fills. */
   #isPaced = false;
-  /** Sum of the pauses for the reader that are over. */
+  /** Total of the past pauses for the reader. */
   #pausedMs = 0;
   #abandoned = false;
 
@@ -60,22 +60,22 @@ export class BodyReceiver implements RowRun {
 
   constructor(private readonly options: BodyReceiverOptions) {}
 
-  /** Milliseconds for which the reader has left bytes unread. */
+  /** Returns for how many milliseconds the reader has left bytes unread. */
   stalledFor(): number {
     return this.#pausedAt === null || this.#isPaced ? 0 : this.options.now() - this.#pausedAt;
   }
 
-  /** Whether the connection waits for {@linkcode spool}, although the spool has room. */
+  /** Whether the connection is paused by the pool's pace, although the spool has room. */
   get isPaced(): boolean {
     return this.#pausedAt !== null && this.#isPaced;
   }
 
-  /** Milliseconds that the connection has waited for the reader in all. */
+  /** Returns for how many milliseconds the connection has waited for the reader in total. */
   waitedFor(): number {
     return this.#pausedMs + this.stalledFor();
   }
 
-  /** Lets the connection continue: the spool keeps this many more unread bytes. */
+  /** Resumes the connection: the spool accepts this many more unread bytes. */
   spool(bytes: number): void {
     this.#stream?.spool(bytes);
   }
@@ -89,7 +89,7 @@ export class BodyReceiver implements RowRun {
     return this.#framing === null || this.#hasEnded ? this.#wholeLength : null;
   }
 
-  /** Whether the body is too large to wait for its end, or must not wait for it. */
+  /** Whether the body is streamed: it is too large to wait for, or must not wait. */
   get isLarge(): boolean {
     if (Math.max(this.#valueLength ?? 0, this.#receivedBytes) > maxHeldBytes) return true;
     return this.isContinued && !this.#hasEnded && this.#framing?.isEager === true;
@@ -105,7 +105,9 @@ export class BodyReceiver implements RowRun {
     this.#framing = framing;
   }
 
-  /** Begins the further rows, unless they have begun. They put their values before the closing. */
+  /**
+   * Begins the further rows, unless they have begun. Their values precede the closing of the body.
+   */
   openRun(): RowRun {
     if (this.isContinued) return this;
     const { separator, closing, trimmedBytes = 0 } = this.#framing!;
@@ -120,7 +122,7 @@ export class BodyReceiver implements RowRun {
     return this;
   }
 
-  /** Takes the next bytes, which may change afterwards. */
+  /** Adds the next bytes. The caller may overwrite them afterwards. */
   push(received: Uint8Array): void {
     const bytes = this.#withoutClosing(received);
     this.#receivedBytes += bytes.length;
@@ -147,14 +149,14 @@ export class BodyReceiver implements RowRun {
     this.resume();
   }
 
-  /** Ends a stream that was handed out with an error. */
+  /** Ends the stream, if there is one, with an error. */
   fail(error: unknown): void {
     const stream = this.#stream;
     this.#stream = null;
     stream?.fail(error);
   }
 
-  /** Returns the body: bytes if all have arrived, otherwise a stream of these and the rest. */
+  /** Returns the body: bytes if all have arrived, otherwise a stream that begins with those received. */
   take(): ResultBody {
     const length = this.#wholeLength;
     if (this.#hasEnded) {
@@ -171,7 +173,8 @@ export class BodyReceiver implements RowRun {
     return this.options.mayStream && (this.#valueLength ?? 0) > maxHeldBytes;
   }
 
-  /** Holds back the closing of a value that may have been sent when further rows arrive. */
+  /** Holds back the last bytes of a value that further rows may continue: the closing of the body
+   * comes after them. */
   #withoutClosing(bytes: Uint8Array): Uint8Array {
     if (this.#framing === null || this.isContinued || !this.#isValueStreamed) return bytes;
     const left = this.#valueLength! - this.#framing.closing.length - this.#receivedBytes;
@@ -200,7 +203,7 @@ export class BodyReceiver implements RowRun {
     this.options.transport.pause();
   }
 
-  /** Lets the connection continue if it is paused for the reader. */
+  /** Resumes the connection if it is paused for the reader. */
   resume(): void {
     if (this.#pausedAt === null) return;
     this.#pausedMs += this.stalledFor();
@@ -216,8 +219,7 @@ export class BodyReceiver implements RowRun {
     this.resume();
   }
 
-  /** Number of bytes that no reader has taken: a body of unknown length may have too many to
-   * come. */
+  /** Counts bytes that no reader has taken. A body of unknown length may have too many left. */
   #drain(bytes: number): void {
     this.#drainedBytes += bytes;
     if (this.#drainedBytes > maxDrainedBytes) this.options.transport.destroy();

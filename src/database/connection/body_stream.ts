@@ -3,10 +3,12 @@ import { deferred } from "../../base/lib/deferred.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import { ChunkQueue } from "./chunk_queue.ts";
 
-/** The runtime keeps up to 64 KiB of a stream, and one chunk, although its client reads nothing. */
+/** Bytes per chunk. The runtime buffers up to 64 KiB of a stream, and one chunk, even if the client
+ * reads nothing. */
 const chunkBytes = 32 * 1024;
 
-/** Returns a stream whose bytes wait in a spool. It fails with `error` if that has no room, or needs it. */
+/** Returns a stream that stores unread bytes in a spool. It fails with `error` if the spool has no
+ * room, or needs the room for other streams. */
 export function spooledStream(
   options: Pick<BodyStreamOptions, "evictionError" | "now"> & { readonly spool: BodySpool },
 ): BodyStream {
@@ -22,19 +24,19 @@ const quiet = { onRoom() {}, onCancelled() {}, freesChunks: false };
 
 /** Events of a stream's reader, and how memory is reused. */
 interface BodyStreamOptions {
-  /** Bounds what all streams keep; null for no bound. */
+  /** Limits the unread bytes of all streams; null for no limit. */
   readonly spool: BodySpool | null;
-  /** More bytes are unread than may wait. */
+  /** Called when more bytes are unread than may wait. */
   readonly onFull: () => void;
-  /** The reader has caught up, so that more bytes may wait. */
+  /** Called when the reader has caught up, so that more bytes may wait. */
   readonly onRoom: () => void;
   readonly onCancelled: () => void;
-  /** Returns the error of a stream whose reader takes nothing for long while other streams need its
-   * memory. */
+  /** Returns the error of a stream that was evicted: its reader was idle while other streams needed
+   * the memory. */
   readonly evictionError: () => unknown;
   /** Milliseconds. */
   readonly now: () => number;
-  /** Frees memory before the garbage collector would. Only for readers that keep no chunk. */
+  /** Frees memory before the garbage collector would. Requires readers that keep no chunk. */
   readonly freesChunks: boolean;
 }
 
@@ -69,7 +71,7 @@ export class BodyStream {
     );
   }
 
-  /** Adds bytes, which may change afterwards. */
+  /** Adds bytes. The caller may overwrite them afterwards. */
   add(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     this.#chunks.push(bytes);
@@ -88,7 +90,7 @@ export class BodyStream {
     return this.#chunks.unreadBytes;
   }
 
-  /** Milliseconds for which bytes have waited and the reader has taken none. */
+  /** Returns for how many milliseconds the reader has taken none of the waiting bytes. */
   idleFor(): number {
     return this.#chunks.idleFor();
   }
@@ -98,7 +100,7 @@ export class BodyStream {
     return this.#chunks.isSpooled;
   }
 
-  /** Lets this many more bytes wait in the spool. */
+  /** Lets the spool store this many more bytes. */
   spool(bytes: number): void {
     this.#chunks.spool(bytes);
     if (!this.#chunks.isFull) this.options.onRoom();
@@ -153,7 +155,7 @@ export class BodyStream {
     this.options.onCancelled();
   }
 
-  /** Frees what waits: nothing reads any more. */
+  /** Frees the waiting bytes, because nothing reads any more. */
   #release(): void {
     this.#isClosed = true;
     this.#chunks.close();

@@ -1,18 +1,18 @@
 /** Cancels the running statement of a connection. @module */
 import type { Clock } from "../../base/lib/clock.ts";
 
-/** Pauses between requests; after the last one the server counts as silent. */
+/** Pauses between requests. After the last one the server is considered silent. */
 const pausesMs = [100, 900, 4000];
 
 interface CancelOptions {
   /** Sends one request. */
   readonly send: () => void;
-  /** Called when the statement runs on after the last pause, 5 s after the first request. */
+  /** Called when the statement still runs after the last pause, 5 s after the first request. */
   readonly onSilent: () => void;
   readonly clock: Pick<Clock, "schedule">;
 }
 
-/** Repeats a request to cancel, as PostgreSQL drops one that precedes its statement. */
+/** Repeats a cancel request, because PostgreSQL drops one that arrives before its statement. */
 export class CancelRequests {
   readonly #options: CancelOptions;
   #cancelTimer: () => void = () => {};

@@ -1,25 +1,25 @@
-/** Keeps the chunks of a body until its reader takes them: in memory, or in a spool. @module */
+/** Stores the chunks of a body until the reader takes them, in memory or in a spool. @module */
 import type { BodySpool, BodySpoolUser } from "../../base/lib/body_spool.ts";
 import type { TemporaryFile } from "../../base/lib/spool_file.ts";
 
-/** The queue is full from this many unread bytes on, unless the spool takes more. */
+/** The queue is full from this many unread bytes on, unless the spool accepts more. */
 const maxUnreadBytes = 256 * 1024;
 const maxMemoryBytes = 8 * 1024 * 1024;
 const maxFileBytes = 1024 * 1024 * 1024;
 const fileChunkBytes = 64 * 1024;
 
 interface ChunkQueueOptions {
-  /** Bounds what all queues keep; null for no bound. */
+  /** Limits the bytes of all queues; null for no limit. */
   readonly spool: BodySpool | null;
   readonly now: () => number;
   readonly onEvicted: () => void;
 }
 
-/** A queue of chunks. In the order of arrival they are in memory, in the file, and in the overflow. */
+/** A queue of chunks. The oldest are in memory, then those in the file, then the overflow. */
 export class ChunkQueue implements BodySpoolUser {
   readonly #memory: Uint8Array[] = [];
   #memoryBytes = 0;
-  /** Whether the spool takes more than the queue does by itself. */
+  /** Whether the spool stores bytes beyond {@linkcode maxUnreadBytes}. */
   #isSpooled = false;
   #file: TemporaryFile | null = null;
   #writtenTo = 0;
@@ -39,24 +39,25 @@ export class ChunkQueue implements BodySpoolUser {
     return this.#memory.length === 0 && !this.#hasFileBytes && this.#overflow.length === 0;
   }
 
-  /** Whether no more chunks should arrive. */
+  /** Whether the sender should pause. */
   get isFull(): boolean {
     return this.#overflow.length > 0 || this.unreadBytes >= this.#maxUnreadBytes;
   }
 
-  /** Whether a spool has room for more than arrives now. */
+  /** Whether a spool has room for more bytes than arrive now. */
   get isSpooled(): boolean {
     return this.#isSpooled && this.#overflow.length === 0;
   }
 
-  /** Keeps this many further bytes in the spool. */
+  /** Lets the spool store this many further bytes. */
   spool(bytes: number): void {
     if (this.options.spool === null) return;
     this.#isSpooled = true;
     this.#maxUnreadBytes = Math.max(maxUnreadBytes, this.unreadBytes + bytes);
   }
 
-  /** Adds bytes, which may change afterwards. The file takes them without a copy in memory. */
+  /** Adds bytes. The caller may overwrite them afterwards. If the queue has a file, they are
+   * written without a copy in memory. */
   push(bytes: Uint8Array): void {
     if (this.isEmpty) this.#readAt = this.options.now();
     if (this.#overflow.length > 0) this.#overflow.push(bytes.slice());
@@ -115,7 +116,7 @@ export class ChunkQueue implements BodySpoolUser {
     return this.#memoryBytes + bytes <= maxMemoryBytes && spool.takeMemory(bytes);
   }
 
-  /** Appends bytes to the file; false if that has no room. */
+  /** Appends bytes to the file. Returns false if it has no room. */
   #append(bytes: Uint8Array): boolean {
     const spool = this.options.spool!;
     if (this.#writtenTo + bytes.length > maxFileBytes || !spool.takeFile(bytes.length)) {

@@ -1,5 +1,4 @@
-/** One connection: writes transactions, each followed by a Sync, and follows the replies.
- * @module */
+/** One connection: writes transactions, each followed by a Sync, and reads the replies. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import type {
@@ -29,30 +28,31 @@ import { cleanupStatements, emptyTransaction } from "./session_cleanup.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 export interface ConnectionOptions extends PreparingOptions {
-  /** SQL before the first transaction. A pooler without prepared statements would share its effect. */
+  /** SQL that runs before the first transaction. It changes the session, so other clients of a
+   * pooler would be affected. */
   readonly setup?: string;
-  /**
-   * `savepoint`: each is a savepoint in the transaction that is open on the transport, and rolls back.
-   * Default: `own`.
-   */
+  /** `savepoint`: each transaction is a savepoint of the one that is open on the transport, and
+   * rolls back. Default: `own`. */
   readonly transactions?: "own" | "savepoint";
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
-  /** Keeps what slow readers of bodies leave unread; without it they keep the connection. */
+  /** Stores the bytes that slow readers leave unread. Without it, they occupy the connection. */
   readonly spool?: BodySpool;
-  /** Measures how long a reader of a body keeps the connection waiting, and repeats cancel requests. */
+  /** Measures how long readers delay the connection, and times cancel requests. */
   readonly clock: Pick<Clock, "now" | "schedule">;
 }
 
 export interface ConnectionEvents {
   idle(): void;
   closed(reason: string): void;
-  /** Transactions that were sent after another one are to be executed elsewhere. Default: they fail
-   * with `001`. */
+  /**
+   * Called with sent transactions that must be executed elsewhere. Default: they fail with `001`.
+   */
   requeued?(transactions: readonly PendingTransaction[]): void;
-  /** The server did not know a statement that was prepared (26000), or has one of that name (42P05). */
+  /** Called when the server does not have a statement that was prepared (26000), or already has one
+   * of that name (42P05). */
   statementForgotten?(sqlstate: StaleStatement): void;
-  /** The server finished a transaction; `bodyLength` is null where it gave no body. */
+  /** Called when the server has finished a transaction; `bodyLength` is null without a body. */
   finished?(
     transaction: PendingTransaction,
     result: "success" | "failure",
@@ -66,15 +66,15 @@ export class Connection {
   readonly #writer: StatementWriter;
   readonly #decoder: FrameDecoder;
   #state: ConnectionState = "idle";
-  /** Executions that were written together, in order; the server is at the first. */
+  /** Executions that were written and not finished, in order. The server executes the first. */
   #inFlight: TransactionExecution[] = [];
-  /** Executions that the server refused before they began, to be written once more. */
+  /** Executions to write again, because the server refused them before they began. */
   #retries: TransactionExecution[] = [];
-  /** SQL that the next write begins with; null once it was sent. */
+  /** SQL that begins the next write; null once it is sent. */
   #setup: string | null;
   readonly #cancelRequests: CancelRequests;
   readonly #parameters: ParameterChanges;
-  /** Whether the reply to the setup is still to come. */
+  /** Whether the reply to {@linkcode #setup} is pending. */
   #isSettingUp = false;
 
   constructor(
@@ -101,7 +101,8 @@ export class Connection {
     return this.#state;
   }
 
-  /** In one write. Each of several must be implicit: other ends leave a transaction open. */
+  /** Sends transactions in one write. If there are several, each must be implicit, because other
+   * ends leave a transaction open. */
   execute(transactions: readonly PendingTransaction[]): void {
     if (this.#state === "closed") {
       for (const { reject } of transactions) reject(errors.connectionLost(null));
@@ -120,13 +121,14 @@ export class Connection {
     }
   }
 
-  /** Cancels the running statement. Closes the connection if it runs on for 5 s. */
+  /** Cancels the running statement. Closes the connection if it still runs after 5 s. */
   cancel(): void {
     if (this.#current === undefined || this.transport.cancel === undefined) return;
     this.#cancelRequests.start();
   }
 
-  /** Returns those still awaited here: the server may have executed them with an effect. */
+  /** Requeues pending transactions that can safely be sent again. Returns those that still await a
+   * reply here, because the server may have executed them with an effect. */
   requeuePending(): readonly PendingTransaction[] {
     this.#requeue(this.#pending().filter(isSafe));
     return this.#inFlight.filter(({ isSettled, body }) => !isSettled || body.streaming)
@@ -230,7 +232,7 @@ export class Connection {
     }
   }
 
-  /** Whether a body has begun to arrive that is too large to wait for its end. */
+  /** Returns whether a body is arriving that is too large to wait for its end. */
   #isStreamable(execution: TransactionExecution): boolean {
     const { transaction, body, failure, isSettled, isEndSent } = execution;
     return !isSettled && failure === null && isEndSent && body.isLarge &&
@@ -298,7 +300,7 @@ export class Connection {
     if (isUndoing) this.destroy(failure.message);
   }
 
-  /** ReadyForQuery: `status` is `I` (idle), `T` (in a transaction) or `E` (in a failed one). */
+  /** Handles ReadyForQuery: `status` is `I` (idle), `T` (in a transaction) or `E` (in a failed one). */
   #ready(status: number): void {
     const current = this.#current;
     if (current === undefined) return;
@@ -364,7 +366,7 @@ export class Connection {
     });
   }
 
-  /** The server continues with the next execution, or is idle. */
+  /** Handles the end of an execution. The server continues with the next one, or is idle. */
   #finished({ pending, failure, body }: TransactionExecution): void {
     const changed = this.#parameters.first;
     if (changed !== undefined && !this.#inFlight[1]?.beginsClean) {
@@ -386,7 +388,7 @@ export class Connection {
     this.events.idle();
   }
 
-  /** Writes an execution once more; the one before it may have changed the defaults again. */
+  /** Writes an execution again, after the setup: the execution before it may have changed the defaults. */
   #retry(execution: TransactionExecution): void {
     this.#setup = this.#connectionSetup;
     this.#write([execution]);
@@ -423,13 +425,13 @@ const idleStatus = 0x49;
 /** Within a transaction. */
 const openStatus = 0x54;
 
-/** Whether a transaction may be sent again although the server may have executed it. */
+/** Returns whether a transaction may be sent again even if the server has executed it. */
 function isSafe({ transaction, isRetry, mayRetry }: TransactionExecution): boolean {
   return isRetry || mayRetry ||
     (transaction.access === "read only" && transaction.retry === "safe");
 }
 
-/** Whether the server, or a pooler before it, ends the connection with this error. */
+/** Returns whether the server, or a pooler, closes the connection with this error. */
 function endsConnection({ sqlstate }: DatabaseFailure): boolean {
   return /^(57P0[1-5]|08P01)$/.test(sqlstate);
 }

@@ -1,5 +1,5 @@
-/** The execution of one transaction on a connection: which statement the server is at, and what it
- * returned. @module */
+/** The execution of a transaction: the statement that the server executes, and the results so far.
+ * @module */
 import { DatabaseError, type DatabaseFailure } from "../../base/errors/service_error.ts";
 import type {
   AccessMode,
@@ -40,9 +40,9 @@ export interface StatementInFlight {
   readonly parse?: Statement["parse"];
   readonly framing?: BodyFraming | undefined;
   readonly runsUserCode: boolean;
-  /** `planContext` for which the statement is prepared; null for all. */
+  /** `planContext` that the statement is prepared for; null for all. */
   readonly context: string | null;
-  /** Name of the prepared statement that this execution creates; null if it creates none. */
+  /** Name of the prepared statement that this execution creates, or null. */
   readonly preparing: string | null;
 }
 
@@ -52,58 +52,58 @@ const noRows: TextRows = [];
 /** The body of statements without a body. */
 const noBody: ResultBody = { length: null, content: new Uint8Array(0) };
 
-/** How an execution is delimited: as its transaction requires, or by a savepoint. */
+/** How an execution begins and ends: as its transaction requires, or as a savepoint. */
 export type ExecutionForm = "implicit" | "block" | "savepoint";
 
 /** State of the promises of the results. */
 type Settlement = "pending" | "resolved" | "rejected" | "requeued";
 
-/** One transaction that was sent, up to its end. */
+/** One transaction, from its sending to its end. */
 export class TransactionExecution {
   readonly pending: PendingTransaction;
   readonly form: ExecutionForm;
-  /** True for the second attempt of a transaction whose first one the server refused before it began. */
+  /** Whether this is the second attempt, after the server refused the first before it began. */
   readonly isRetry: boolean;
   body: BodyReceiver;
   /** Whether ROLLBACK was sent after an error. */
   isRollingBack = false;
   failure: unknown = null;
-  /** Whether the server ended the connection while it was at this transaction, and came no further. */
+  /** Whether the server closed the connection during this transaction, and executed no later one. */
   wasTerminated = false;
   readonly #bodyOptions: BodyReceiverOptions;
   #settlement: Settlement = "pending";
-  /** Awaits the result of the statements in flight; null between the steps of an open transaction. */
+  /** Settles the result of the statements in flight; null between steps of an open transaction. */
   #settler: ResultSettler | null;
   #statements: readonly StatementInFlight[] = [];
-  /** Undo what functions leave to the session. */
+  /** Statements that undo what functions leave in the session. */
   readonly #cleanup: readonly Statement[];
-  /** Number of statements that undo what the transactions before it left. */
+  /** Number of statements at the begin that undo what earlier transactions left. */
   #cleanupLength = 0;
-  /** Position after the statement that ends the transaction. */
+  /** Position after the last statement, which ends the transaction. */
   #endPosition = 0;
-  /** Number of statements that the connection put before the transaction's statements: BEGIN, a
+  /** Number of statements that the connection inserted before the transaction's statements: BEGIN, a
    * check of the position. */
   #preambleLength = 0;
-  /** Place of the statement that reads the position after the transaction, or null. */
+  /** Position of the statement that reads the WAL position after the transaction, or null. */
   #positionReading: number | null = null;
   #walPosition: WalPosition | null = null;
-  /** Position of the statement that the server is at. */
+  /** Position of the statement that the server executes. */
   #position = 0;
   #isBound = false;
   #hasBegun = false;
-  /** Whether the server ended the connection before it began. */
+  /** Whether the server closed the connection before the transaction began. */
   #isTerminatedUnbegun = false;
-  /** Whether a statement of the transaction that runs user-defined code was completed. */
+  /** Whether a statement that runs user-defined code has completed. */
   #hasRunUserCode = false;
-  /** Whether a part of the result was handed out. */
+  /** Whether a part of the result was returned. */
   #hasAnswered = false;
-  /** Whether the server refused the transaction although none of its effects had begun. */
+  /** Whether the server refused the transaction before any of its effects. */
   #isRefusedUnbegun = false;
   #columns: ResultColumns = [];
   #isBodyTaken = false;
   #end: TransactionEnd | "open";
   #rows: TextRows[];
-  /** The row that is arriving, without its last column, where rows are kept. */
+  /** The row that is arriving, without its last column. Only for results that keep rows. */
   #row: (string | null)[] | null = null;
   #lastColumn: Uint8Array[] | null = null;
   readonly #held: HeldResults;
@@ -114,7 +114,7 @@ export class TransactionExecution {
       readonly form: ExecutionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
-      /** Default: none, for a transaction that leaves nothing. */
+      /** Statements that undo what the transaction leaves. Default: none. */
       readonly cleanup?: readonly Statement[];
     },
   ) {
@@ -152,17 +152,18 @@ export class TransactionExecution {
     return this.#statements[this.#position];
   }
 
-  /** The statements that the next transaction begins with if this one is implicit; a block has them at its end. */
+  /** Statements that the next transaction begins with, if this one is implicit. A transaction block
+   * runs them at its end. */
   get cleanupBehind(): readonly Statement[] {
     return this.form === "implicit" ? this.#cleanup : [];
   }
 
-  /** Whether the server is at a statement that undoes what the transactions before it left. */
+  /** Whether the server executes a statement that undoes what earlier transactions left. */
   get isCleaning(): boolean {
     return this.#position < this.#cleanupLength;
   }
 
-  /** Whether it begins by undoing what the transactions before it left. */
+  /** Whether the execution begins with statements that undo what earlier transactions left. */
   get beginsClean(): boolean {
     return this.#cleanupLength > 0;
   }
@@ -210,7 +211,7 @@ export class TransactionExecution {
     return [...ended, ...this.#blockCleanup];
   }
 
-  /** Adds the statement that reads the position, if the transaction wants it and does not roll back. */
+  /** Adds the statement that reads the WAL position, if the transaction requests it and commits. */
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
     if (!this.transaction.walPosition?.isReturned || this.#end === "rollback") return statements;
     this.#positionReading = statements.length;
@@ -218,7 +219,7 @@ export class TransactionExecution {
     return [...statements, { ...positionStatement, isUnnamed: this.#blockCleanup.length > 0 }];
   }
 
-  /** Returns the statements to send for a further step. `end` is null if the transaction stays open. */
+  /** Returns the statements of a further step. `end` is null if the transaction stays open after it. */
   stepToSend(
     statements: readonly Statement[],
     end: TransactionEnd | null,
@@ -234,7 +235,7 @@ export class TransactionExecution {
     return all;
   }
 
-  /** ReadyForQuery in the open transaction: resolves the result of the statements before it. */
+  /** Handles ReadyForQuery within the open transaction: resolves the result of the finished statements. */
   resolveStep(open: OpenTransaction): void {
     this.#hasAnswered = true;
     const settler = this.#settler!;
@@ -242,7 +243,7 @@ export class TransactionExecution {
     settler.resolve(this.#result(open));
   }
 
-  /** Starts to follow statements that were written. */
+  /** Records statements that were written, to match the replies. */
   sent(statements: readonly StatementInFlight[]): void {
     this.#statements = statements;
     this.#endPosition = statements.length - (this.isEndSent ? this.#blockCleanup.length : 0);
@@ -250,7 +251,7 @@ export class TransactionExecution {
     this.#isBound = false;
   }
 
-  /** BindComplete: the server executes the statement next. */
+  /** Handles BindComplete: the server executes the next statement. */
   bound(): void {
     this.#isBound = true;
     this.#hasBegun ||= !this.isCleaning;
@@ -274,12 +275,12 @@ export class TransactionExecution {
     if (this.failure === null) this.pending.events?.held(result);
   }
 
-  /** Position among the statements that were sent together, without the preamble. */
+  /** Position among the statements that were written together, without the preamble. */
   get #statementPosition(): number {
     return this.#position - this.#preambleLength;
   }
 
-  /** ErrorResponse: the server skips the rest of the transaction. */
+  /** Handles ErrorResponse: the server skips the rest of the transaction. */
   failed(error: ServerError): void {
     const { failure } = error;
     this.wasTerminated ||= error.isFatal;
@@ -295,24 +296,24 @@ export class TransactionExecution {
     this.#settlement = "rejected";
   }
 
-  /** A prepared statement that the server does not know, or that cannot run as it was planned. */
+  /** Returns whether a prepared statement is unknown to the server, or can no longer run as planned. */
   #isStale({ isStale }: ServerError): boolean {
     // After the last statement the server is at the end of an implicit transaction.
     return isStale && this.statement !== undefined && !this.#isBound;
   }
 
-  /** The first statement of an implicit transaction refuses a connection with other defaults. */
+  /** Returns whether the session has other defaults, which the first statement checks. */
   #isOnOtherDefaults({ sqlstate }: DatabaseFailure): boolean {
     const isFirst = this.#position === this.#preambleLength;
     return this.form === "implicit" && isFirst && sqlstate === activeTransaction;
   }
 
-  /** Whether the transaction is to be sent once more: nothing that a client could notice has happened. */
+  /** Whether the transaction can be sent again, because it had no visible effect. */
   get mayRetry(): boolean {
     return this.#isRefusedUnbegun && !this.isRetry && !this.isSettled && !this.#hasAnswered;
   }
 
-  /** Whether the server ended the connection before it executed anything of the transaction. */
+  /** Whether the server closed the connection before it executed any of the statements. */
   get wasTerminatedUnbegun(): boolean {
     return this.#isTerminatedUnbegun && !this.isSettled;
   }
@@ -324,7 +325,7 @@ export class TransactionExecution {
       this.#position >= (this.#positionReading ?? this.#endPosition);
   }
 
-  /** Resolves the result after the end, unless it is settled. */
+  /** Resolves the result after the end of the transaction, unless it is settled. */
   resolve(): void {
     if (this.isSettled) return;
     this.#settlement = "resolved";
@@ -339,7 +340,7 @@ export class TransactionExecution {
     return this.#walPosition === null ? result : { ...result, walPosition: this.#walPosition };
   }
 
-  /** Rejects the result that is awaited, unless it is settled. */
+  /** Rejects the pending result, unless it is settled. */
   reject(error: unknown): void {
     if (this.isSettled) return;
     this.#settlement = "rejected";
@@ -357,7 +358,7 @@ export class TransactionExecution {
     return this.#settlement === "pending" && this.statement.use !== "none";
   }
 
-  /** The rows that continue the body; null where the next row is of another kind. */
+  /** Returns the rows that continue the body; null if the next row does not continue it. */
   rowRun(): RowRun | null {
     const isFurther = this.statement!.framing !== undefined && this.#receiver.started;
     return isFurther ? this.#receiver.openRun() : null;
@@ -432,13 +433,13 @@ export function endStatementsOf(form: ExecutionForm, end: TransactionEnd): reado
 
 const savepoint = control("savepoint svc_case");
 
-/** A savepoint has the isolation level of its transaction. */
+/** Statements of a savepoint, which cannot change the isolation level. */
 const savepointStatements: Readonly<Record<AccessMode, readonly Statement[]>> = {
   "read only": [savepoint, control("set local transaction_read_only = on")],
   "read write": [savepoint],
 };
 
-/** The release keeps savepoints from nesting. */
+/** Ends a savepoint. RELEASE keeps savepoints from nesting. */
 const savepointEnd: readonly Statement[] = [
   control("rollback to savepoint svc_case"),
   control("release savepoint svc_case"),

@@ -19,7 +19,8 @@ export class HeldResults {
     return this.#receiver ??= new BodyReceiver({ ...this.options, mayStream: false });
   }
 
-  /** Begins the first row, whose last column has this length. Returns `141` above the limit, else null. */
+  /** Begins the first row, whose last column has this length. Returns `141` if the limit is
+   * exceeded, else null. */
   start(
     columns: ResultColumns,
     { length, framing }: { readonly length: number | null; readonly framing: BodyFraming | null },
@@ -32,7 +33,7 @@ export class HeldResults {
     return null;
   }
 
-  /** Takes the next bytes of the last column. Returns `141` above the limit, else null. */
+  /** Adds the next bytes of the last column. Returns `141` if the limit is exceeded, else null. */
   push(bytes: Uint8Array): ServiceError | null {
     const { receiver } = this;
     // The first row was counted as a whole.
@@ -41,7 +42,7 @@ export class HeldResults {
     return error;
   }
 
-  /** Returns the result that has arrived. The next one begins. */
+  /** Returns the finished result. The next result can begin. */
   take(): HeldResult {
     const result = { columns: this.#columns, body: this.receiver.take() };
     this.#columns = [];

@@ -1,6 +1,6 @@
 /** Watches the parameters of a session that decide how values are written. @module */
 
-/** All transactions of a connection rely on them. */
+/** Parameters on which all transactions of a connection rely. */
 const watchedNames: ReadonlySet<string> = new Set([
   "client_encoding",
   "DateStyle",
@@ -24,7 +24,7 @@ export class ParameterChanges {
     return name;
   }
 
-  /** Takes the payload of a ParameterStatus message. */
+  /** Reads the payload of a ParameterStatus message. */
   take(payload: Uint8Array): void {
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(payload);
     const [name = "", value] = text.split("\0");

@@ -1,4 +1,5 @@
-/** A database on one connection with an open transaction, in which each further transaction is a savepoint. @module */
+/** A database on one connection with an open transaction. Each transaction of this database is a
+ * savepoint there. @module */
 import { readVersion } from "../server_version.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { systemClock } from "../../base/lib/clock.ts";
@@ -17,19 +18,19 @@ const options = {
 } as const;
 
 /**
- * Runs one transaction after the other. A transaction sees what was written to the open one before,
- * and nothing of other transactions. The isolation level is the transaction's, and bodies are
- * whole.
+ * Runs transactions one at a time as savepoints. Each sees what was written in the open
+ * transaction, and nothing of concurrent transactions. The isolation level is the open
+ * transaction's. Bodies are complete, not streams.
  */
 export class SavepointDatabase implements Database {
-  /** A notification ends with its transaction, which rolls back. */
+  /** Null, because a notification would only be sent at COMMIT, and the transaction rolls back. */
   readonly subscribe = null;
   #connection: Connection;
   #closedReason: string | null = null;
   #queue: Promise<void> = Promise.resolve();
   #finish: () => void = () => {};
 
-  /** `transport` has an open transaction that no other connection needs, and is otherwise unused. */
+  /** `transport` has an open transaction, and nothing else uses it. */
   constructor(private readonly transport: Transport) {
     this.#connection = this.#connect();
   }
@@ -45,9 +46,9 @@ export class SavepointDatabase implements Database {
   }
 
   /**
-   * Runs statements whose effect the next transactions see, as the role of the login. Resolves with the rows
-   * of the last one. Await it before the next call. Rejects with {@linkcode StatementError}, after which the
-   * open transaction is aborted unless it runs in {@linkcode within}.
+   * Runs statements as the login role. The next transactions see their effect. Resolves with the
+   * rows of the last one. Await it before the next call. Rejects with {@linkcode StatementError},
+   * after which the open transaction is aborted unless it runs in {@linkcode within}.
    */
   async run(text: string): Promise<readonly (readonly (string | null)[])[]> {
     await this.#queue;
@@ -73,7 +74,9 @@ export class SavepointDatabase implements Database {
     }
   }
 
-  /** Returns the connection for other use. Throws {@linkcode ConnectionClosedError} if it is lost. */
+  /**
+   * Releases the connection for other use. Throws {@linkcode ConnectionClosedError} if it is lost.
+   */
   release(): SqlSession {
     if (this.#closedReason !== null) throw new ConnectionClosedError(this.#closedReason);
     return new SqlSession(this.transport);
@@ -103,7 +106,7 @@ export class SavepointDatabase implements Database {
     return { max: 1, open, inUse: open, waiting: 0, timeouts: 0 };
   }
 
-  /** Waits for the transactions so far. The open one stays open. */
+  /** Waits for the pending transactions. The open transaction stays open. */
   async close(): Promise<void> {
     await this.#queue;
   }
@@ -134,7 +137,7 @@ export function refusal(error: unknown): string {
   throw error;
 }
 
-/** Returns a transaction whose result is whole and that is executed once. */
+/** Returns a transaction whose body is complete, and that is never executed twice. */
 function held(transaction: Transaction): Transaction {
   return transaction.access === "read only"
     ? { ...transaction, body: "hold", retry: "never" }

@@ -37,7 +37,7 @@ export interface TextResult {
 /** Reports that the connection is lost; the message is the reason. */
 export class ConnectionClosedError extends Error {}
 
-/** A session reads the payload of all messages: tags, notices and names of columns. */
+/** Skips no payload: a session reads tags, notices and column names. */
 const noEvents = new Uint8Array(256);
 
 export class SqlSession {

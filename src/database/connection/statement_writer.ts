@@ -17,7 +17,7 @@ export interface PreparingOptions {
   readonly statementPrefix?: () => string;
 }
 
-/** The server holds their plans in memory, and a client could make it hold many. */
+/** Longer statements are not prepared, because a client could make the server keep many plans. */
 const maxPreparedLength = 8192;
 
 interface Preparation {
@@ -25,14 +25,14 @@ interface Preparation {
   readonly name: string;
 }
 
-/** The statements of one write, by context and text. */
+/** Statements that one write prepares, by context and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
-/** Where in a write, and in a transaction, the next statement is. */
+/** Position of the next statement in a write and in its transaction. */
 interface WritePlace {
   readonly execution: TransactionExecution;
   readonly preparations: Preparations;
-  /** `rank` of the oldest prepared statement that the transaction uses so far. */
+  /** `rank` of the oldest prepared statement that the transaction uses. */
   oldestRank: number;
   isBehindUserCode: boolean;
 }
@@ -149,10 +149,10 @@ export class StatementWriter {
   }
 
   /**
-   * Returns the name of a prepared statement. A function of an earlier transaction may have
-   * deallocated all statements. svc can repeat a transaction only if PostgreSQL reports that before
-   * user-defined code runs. After such code, a statement must therefore not be older than the
-   * statements before it.
+   * Returns the name of a prepared statement, or null. A function of an earlier transaction may
+   * have deallocated all statements. svc can repeat a transaction only if PostgreSQL reports that
+   * before user-defined code runs. After such code, a statement must therefore not be older than
+   * the statements before it.
    */
   #known(context: string | null, text: string, place: WritePlace): string | undefined {
     const known = this.#prepared.use(context, text);
@@ -163,7 +163,7 @@ export class StatementWriter {
   }
 }
 
-/** Encodes a statement under the name that it is prepared by; empty for the unnamed one. */
+/** Encodes a statement with the name that it is prepared by; an empty name for the unnamed one. */
 function encode(
   encoder: FrameEncoder,
   { text, params, use }: Statement,

@@ -10,7 +10,7 @@ export type ReloadTarget = "schema" | "config" | "revocations";
 
 export interface ListenerOptions {
   readonly subscribe: Subscribe;
-  /** Checks that notifications arrive; null where they cannot be lost. */
+  /** Tests whether notifications arrive; null if they cannot be lost. */
   readonly probe: NotificationProbe | null;
   readonly onReloadRequested: (what: ReloadTarget) => void;
   /** Called after a reconnect: notifications may have been missed. */
@@ -18,7 +18,7 @@ export interface ListenerOptions {
   /** Whether to reconnect after a failure; `reason` is the message of the failure. */
   readonly isRetried: (reason: string) => boolean;
   readonly onProbed: (result: ProbeResult, channel: string) => void;
-  /** Called when the server cannot read its notification queue; querying its usage may repair it. */
+  /** Called when the server cannot read its notification queue. A query of the queue's usage may repair it. */
   readonly onBrokenQueue: () => void;
   readonly observe: (event: Observation) => void;
   /** Epoch milliseconds. */
@@ -36,15 +36,15 @@ const payloads: ReadonlyMap<string, ReloadTarget> = new Map([
 /** Text of the server's error when the queue refers to transactions without a status. */
 const brokenQueue = "could not access status of transaction";
 
-/** `stop` waits this long for connections that are being opened or closed. */
+/** How long `stop` waits for connections that are being opened or closed. */
 const closeTimeoutMs = 500;
 
-/** Keeps one subscription. It listens from the first {@linkcode Listener.configure} on. */
+/** Maintains one subscription, from the first {@linkcode Listener.configure} on. */
 export class Listener {
   #channel: string | null = null;
   #subscription: Subscription | null = null;
   #lostAt = -Infinity;
-  /** Number of the attempt; events of earlier ones are ignored. */
+  /** Number of the current attempt. Events of earlier attempts are ignored. */
   #attempt = 0;
   #backoffSeconds = 1;
   #retry: { readonly at: number; readonly cancel: () => void } | null = null;

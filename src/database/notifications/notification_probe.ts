@@ -1,10 +1,10 @@
-/** Checks that notifications arrive. A pooler in transaction mode ends LISTEN with its transaction
- * without an error: it hands the server connection to other clients. @module */
+/** Tests whether notifications arrive. A pooler in transaction mode gives the server connection to
+ * other clients after LISTEN, without an error, so they get lost. @module */
 import { type Schedule, schedule } from "../../base/lib/timers.ts";
 import type { Database, Notify } from "../database.ts";
 
 interface NotificationProbeOptions {
-  /** Sends a notification over another connection than the one that listens. */
+  /** Sends a notification over another connection than the listening one. */
   readonly notify: Notify;
   readonly makeNonce: () => string;
   readonly schedule: Schedule;
@@ -12,10 +12,10 @@ interface NotificationProbeOptions {
 
 export type ProbeResult = "arrived" | "lost";
 
-/** A notification that takes longer is treated as lost. */
+/** A notification that takes longer is considered lost. */
 const probeTimeoutMs = 5000;
 
-/** Sends one notification at a time and expects it to arrive. */
+/** Sends one notification at a time, and waits for it to arrive. */
 export class NotificationProbe {
   #expected: string | null = null;
   #onResult: (result: ProbeResult) => void = () => {};
@@ -23,7 +23,7 @@ export class NotificationProbe {
 
   constructor(private readonly options: NotificationProbeOptions) {}
 
-  /** Calls `onResult` with whether it arrives within 5 s, unless sending fails. */
+  /** Sends a notification. Calls `onResult` with whether it arrives within 5 s, unless sending fails. */
   async start(channel: string, onResult: (result: ProbeResult) => void): Promise<void> {
     this.cancel();
     this.#onResult = onResult;
@@ -59,7 +59,7 @@ export class NotificationProbe {
   }
 }
 
-/** Makes the probe of a database; null where no pooler can lose notifications. */
+/** Returns the probe of a database; null if no pooler can lose notifications. */
 export function notificationProbe({ notify }: Pick<Database, "notify">): NotificationProbe | null {
   if (notify === undefined) return null;
   return new NotificationProbe({ notify, makeNonce: () => crypto.randomUUID(), schedule });

@@ -5,7 +5,7 @@ import type { Subscription, SubscriptionEvents } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import type { Targets } from "../connect/targets.ts";
 
-/** Opens a subscription. Standbys cannot listen: it needs a primary, unlike the pool. */
+/** Opens a subscription. Connects to a primary, because standbys cannot listen. */
 export async function subscribe(
   targets: Targets,
   channel: string,
@@ -44,7 +44,7 @@ export async function subscribe(
   }
 }
 
-/** A connection whose server has not answered by then is closed. */
+/** Maximum time without an answer from the server. The connection is then closed. */
 const maxSilenceMs = 5000;
 
 async function ask(client: Client, channel: string): Promise<void> {
@@ -71,9 +71,9 @@ export async function notify(
 }
 
 /**
- * Returns the servers with the condition that notifications need. A primary whose
- * `default_transaction_read_only` is on sends and receives them, so that it only applies if the
- * connection string itself requires `read-write`.
+ * Returns the servers with the session attributes that notifications need. A primary that is
+ * read-only by default can send and receive them, so `read-write` is only required if the
+ * connection string requires it.
  */
 function primariesOf(targets: Targets): Targets {
   return targets.session === "read-write" ? targets : { ...targets, session: "primary" };
@@ -84,7 +84,7 @@ async function readVersion(client: Client): Promise<string> {
   return String(rows[0]?.["version"]);
 }
 
-/** A connection that the server has not closed by then is destroyed. */
+/** Time that the server has to close the connection, which is then destroyed. */
 const endTimeoutMs = 200;
 
 async function end(client: Client): Promise<void> {

@@ -1,21 +1,24 @@
-/** How long transactions take, how many connections carry short ones at a time, and how many of these share a
- * write: one for several saves work on both sides, and processes compete less for processors. @module */
+/**
+ * Measures how long transactions take. Derives how many connections execute short transactions at a
+ * time, and how many transactions share a write. A shared write saves work on both sides, and fewer
+ * busy connections compete less for processors. @module
+ */
 import type { Transaction } from "../transaction.ts";
 
 const minConnections = 2;
-/** Each of these of service time, or of round trip above `nearMs`, adds a connection. */
+/** The limit grows by one connection for each step of service time, and of round trip time above `nearMs`. */
 const stepMs = 0.2;
-/** Below this service time one connection is enough: this process is then the bottleneck. */
+/** Below this service time, one connection is enough, because this process is the bottleneck. */
 const singleConnectionMs = 0.05;
-/** Up to this round trip the server is near. */
+/** Round trip time up to which the server is considered near. */
 const nearMs = 0.3;
-/** Most transactions of a write. Writes wait for locks, and a transaction that follows a waiting
- * one cannot be moved. */
+/** Maximum number of transactions in one write. A transaction that is sent after one that waits for
+ * a lock cannot be moved. */
 const maxTransactions = { reads: 16, writes: 4 } as const;
-/** Most service time of a write, in milliseconds. */
+/** Maximum total service time of the transactions in one write, in milliseconds. */
 const maxWriteMs = 1;
 
-/** The transactions that share a write are all reads or all writes. */
+/** Whether a transaction is a read or a write. Only transactions of one class share a write. */
 export type PipelineClass = keyof typeof maxTransactions;
 
 export interface Load {
@@ -46,10 +49,13 @@ export function pipelineLength(
   return Math.max(1, Math.min(maxTransactions[pipeline], byTime, byQueue));
 }
 
-/** Sums of fractions are not exact. */
+/**
+ * Share in use from which the limit is reached. Below 1, because sums of fractions are not exact.
+ */
 const nearlyAll = 1 - 1e-6;
 
-/** Each connection takes one divided by the limit of its kind, so no kind keeps another waiting. */
+/** Limits the connections in use. Each takes one divided by the limit of its kind, so that kinds do
+ * not block each other. */
 export class ConcurrencyLimiter {
   #slots = 0;
   #inUse = 0;
@@ -58,7 +64,7 @@ export class ConcurrencyLimiter {
     return this.#inUse >= nearlyAll;
   }
 
-  /** Returns how many more connections a kind with this limit could use, at least one. */
+  /** Returns how many more connections transactions with this limit could use; at least one. */
   freeConnections(limit: number): number {
     return Math.max(1, Math.round((1 - this.#inUse) * limit));
   }
@@ -77,16 +83,16 @@ export class ConcurrencyLimiter {
   }
 }
 
-/** Larger bodies are large: PostgreSQL sends one of this size in about 6 ms. */
+/** Minimum size of a large body. PostgreSQL sends one of this size in about 6 ms. */
 const minLargeBytes = 1024 * 1024;
-/** After a large body, this many smaller ones of its kind show that the kind is not large. */
+/** After a large body, a kind is no longer large after this many smaller ones. */
 const largeKindTransactions = 100;
 
-/** At most half of the connections carry large bodies: short transactions would wait for their end. */
+/** Limits large bodies to half of the connections, so that short transactions need not wait for them. */
 export class LargeBodies {
   readonly #maxConnections: number;
   #inUse = 0;
-  /** Kinds of transactions that were measured: how many more small bodies until they count as small. */
+  /** Number of small bodies after which a kind is no longer large, by kind. */
   readonly #kinds = new WeakMap<object, number>();
 
   constructor(poolSize: number) {
@@ -98,14 +104,15 @@ export class LargeBodies {
     return this.#inUse < this.#maxConnections;
   }
 
-  /** Whether the kind had one lately; before the first measurement, whether rows are unlimited. */
+  /** Returns whether the kind had a large body lately. Before its first measurement: whether its
+   * rows are unlimited. */
   isExpected({ kind, access, statements }: Transaction): boolean {
     if (kind === null || access !== "read only") return false;
     const left = this.#kinds.get(kind);
     return left === undefined ? statements.some(({ framing }) => framing !== undefined) : left > 0;
   }
 
-  /** Records the length of a body that was sent to its end. */
+  /** Records the length of a body that was sent completely. */
   record({ kind }: Transaction, bytes: number): void {
     if (kind === null) return;
     const left = this.#kinds.get(kind) ?? 0;
@@ -121,18 +128,19 @@ export class LargeBodies {
   }
 }
 
-/** A transaction above this resets the estimate: its kind has to prove again that it is short. */
+/** A transaction above this time resets the estimate of its kind, which must be measured as short again. */
 const resetAboveMs = 20;
 /** Kinds below this are short. */
 const maxShortMs = 1;
 /** Measurements before the first verdict. */
 const minSamples = 2;
-/** A minimum that grows faster follows the load, which the connections that it allows raise. */
+/** Maximum growth of the minimum. A faster one would follow the load, which grows with the number
+ * of connections. */
 const growth = 1.01;
-/** Milliseconds by which it grows as well, so that it leaves 0. */
+/** Minimum growth in milliseconds, so that the minimum can leave 0. */
 const minGrowthMs = 0.0002;
-/** After a transaction that delayed other ones, this many have to run alone before its kind is
- * pipelined again. */
+/** After a transaction that delayed other transactions, this many transactions of its kind run alone before the
+ * kind is pipelined again. */
 const cooldownTransactions = 1000;
 
 /** Service time of one kind of transaction in milliseconds: a decaying minimum, without the network. */
@@ -157,13 +165,13 @@ export class ServiceTime {
     this.#ms = ms > resetAboveMs ? ms : Math.min(this.#ms * growth + minGrowthMs, ms);
   }
 
-  /** Records that a transaction delayed other ones, by a lock or by the size of its result. */
+  /** Records that a transaction delayed other transactions, by a lock or a large result. */
   recordDelay(): void {
     this.#cooldown = cooldownTransactions;
   }
 }
 
-/** The time a message takes to the server and back: the least that any transaction took lately. */
+/** The round trip time to the server: the recent minimum of all transactions. */
 export class MinRoundTrip {
   #ms = Infinity;
 
@@ -172,7 +180,8 @@ export class MinRoundTrip {
     return this.#ms === Infinity ? 0 : this.#ms;
   }
 
-  /** Records what one write took up to its last reply; returns the service time of each of its transactions. */
+  /** Records the duration of one write, up to its last reply. Returns the service time of each
+   * transaction in it. */
   serviceTime(ms: number, transactions: number): number {
     if (transactions === 1) {
       this.#ms = Math.min(this.#ms * 1.001, ms);

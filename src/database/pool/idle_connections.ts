@@ -4,7 +4,7 @@ import { close, type PooledConnection } from "./pooled_connection.ts";
 import type { PoolOptions } from "./pool_options.ts";
 
 export class IdleConnections {
-  /** The connection used last is taken first, so that the other ones can age. */
+  /** The idle connections. The most recently used one is taken first, so that the rest can age. */
   #connections: PooledConnection[] = [];
   readonly #aging: OneShotTimer;
 

@@ -1,6 +1,8 @@
-/** A pool of connections with a fair queue: the transaction that has waited longest is executed
- * first. Short transactions that wait are pipelined: several share a write, each followed by a
- * Sync. @module */
+/**
+ * A pool of connections with a fair queue: the transaction that has waited longest is executed
+ * first. Short waiting transactions are pipelined: several share one write, each followed by a
+ * Sync. @module
+ */
 import { readVersion } from "../server_version.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
@@ -32,19 +34,18 @@ import type { PoolConfiguration, PoolOptions } from "./pool_options.ts";
 import { TimedQueue } from "./timed_queue.ts";
 import type { QueuedTransaction } from "./wait_queue.ts";
 
-/** The pool waits this long for connections that are being opened when it closes. */
+/** How long the pool, when it closes, waits for connections that are being opened. */
 const closeTimeoutMs = 500;
 /** Period of the check for bodies that are not read, and of attempts to open connections. */
 const stallCheckMs = 1000;
 
-/** After a refusal a pool with open connections makes do with these for this time. */
+/** After the server refuses a connection, a pool with open connections opens no further ones for this time. */
 const refusalPauseMs = 1000;
 const slowCheckMs = 10;
-/** A short transaction that takes this long no longer counts for the concurrency limit. */
+/** A short transaction that runs longer than this is no longer counted by the concurrency limit. */
 const maxCountedMs = 10;
 
-/** Longest wait for the answer on a connection: while nothing is known, and while other servers do
- * not answer. */
+/** Maximum wait for an answer on a connection: normally, and when the server is suspected to be silent. */
 const [maxQuestionMs, maxSuspicionMs] = [5000, 1000];
 
 /** Options of connections that can change while the pool is open. */
@@ -65,7 +66,7 @@ export class Pool implements Database {
   #closed: Deferred<void> | null = null;
   /** Receives the events of the pool; null in all but the most detailed log. */
   #trace: PoolTrace | null = null;
-  /** Adapters add subscriptions: the pool's connections do not listen. */
+  /** Null here: adapters add subscriptions, because the pool's connections do not listen. */
   readonly subscribe = null;
 
   constructor(private readonly options: PoolOptions) {
@@ -199,7 +200,8 @@ export class Pool implements Database {
     if (this.#idle.count === 0) this.#openMore();
   }
 
-  /** The time of a transaction is over: it fails if it waits, and is canceled if it runs. */
+  /** Handles a transaction whose time limit is exceeded. Rejects it if it is queued, and cancels it
+   * if it runs. */
   #overdue(queued: QueuedTransaction): void {
     if (queued.list !== null) return this.#queue.reject(queued, errors.requestTimeout());
     for (const pooled of [...this.#connections]) {
@@ -235,7 +237,9 @@ export class Pool implements Database {
     if (this.#idle.count === 0) this.#openMore();
   }
 
-  /** Starts the next waiting transactions on an idle connection; false if none may start. */
+  /**
+   * Starts the next waiting transactions on an idle connection. Returns false if none may start.
+   */
   #executeNext(pooled: PooledConnection): boolean {
     const transactions = this.#queue.take(
       (queued) => this.#limits.mayStart(queued),
@@ -246,7 +250,7 @@ export class Pool implements Database {
     return true;
   }
 
-  /** Opens connections while more transactions wait than connections are being opened. */
+  /** Opens connections while there are more waiting transactions than connections being opened. */
   #openMore(): void {
     const { max } = this.options;
     // An attempt may fail at once.
@@ -259,7 +263,8 @@ export class Pool implements Database {
     }
   }
 
-  /** Whether no connection is opened: an attempt after a refusal may take one from other clients. */
+  /** Whether no connection may be opened. After a refusal, an attempt could take a connection from
+   * other clients. */
   get #isPausing(): boolean {
     if (this.#closed !== null) return true;
     return this.#connections.size > 0 &&
@@ -323,7 +328,7 @@ export class Pool implements Database {
     return pooled;
   }
 
-  /** Rejects all waiting transactions when no connection is left that could execute them. */
+  /** Rejects all waiting transactions if no connection is left to execute them. */
   #refused(error: Error): void {
     if (this.#connections.size + this.#opening > 0) return;
     const isWorded = error instanceof ServiceError;
@@ -355,7 +360,7 @@ export class Pool implements Database {
     for (const _ of work.transactions) trace({ kind: "pool-acquired" });
   }
 
-  /** Returns the receiver of events of transactions; null if nothing receives them. */
+  /** Returns the receiver of transaction events, or null. */
   #traceOf(transactions: Iterable<Pick<QueuedTransaction, "transaction">>): PoolTrace | null {
     if (this.#trace === null) return null;
     for (const { transaction } of transactions) {
@@ -364,7 +369,8 @@ export class Pool implements Database {
     return null;
   }
 
-  /** Transactions that followed a slow one, or on a lost connection: each is executed alone. */
+  /** Requeues transactions that were sent after a slow one, or on a lost connection. Each is then
+   * executed alone. */
   #requeued(transactions: readonly QueuedTransaction[]): void {
     if (this.#closed !== null) {
       for (const { reject } of transactions) reject(errors.connectionLost(null));
@@ -375,7 +381,7 @@ export class Pool implements Database {
     this.#queue.rejectOverdue();
   }
 
-  /** Adds an idle connection. More than one may have work now: a share of the limit was released. */
+  /** Adds an idle connection, and starts work on others: a share of the limit was released. */
   #offer(pooled: PooledConnection): void {
     if (this.#closed !== null) return close(pooled, "release");
     this.#idle.add(pooled);
@@ -383,7 +389,7 @@ export class Pool implements Database {
     this.#idle.startAging();
   }
 
-  /** A connection was closed, by either side. */
+  /** Handles the end of a connection, closed by either side. */
   #gone(pooled: PooledConnection): void {
     this.#connections.delete(pooled);
     traceStep(this.#trace, pooled, `terminated: ${pooled.closeReason ?? "network error"}`);
@@ -415,10 +421,8 @@ export class Pool implements Database {
     this.#queue.clearTimer();
   }
 
-  /**
-   * Closes connections whose body is not read, which would keep them for ever; and, while transactions wait
-   * for long, the one whose body is read most slowly. Tries again to open connections that were refused.
-   */
+  /** Closes connections whose body is never read. If transactions have waited long, closes the
+   * connection with the slowest reader. Retries connections that were refused. */
   #checkStalls(): void {
     if (this.#connections.size > this.#idle.count) this.#timers.stalls.start(stallCheckMs);
     const isContended = this.#queue.size > 0 || this.#closed !== null;

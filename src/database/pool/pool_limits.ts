@@ -1,4 +1,5 @@
-/** Decides which transactions of a pool may start, and how many share a write, by what earlier ones took. @module */
+/** Decides which transactions of a pool may start, and how many share a write. Uses measurements of
+ * earlier transactions. @module */
 import type { Transaction } from "../transaction.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
 import {
@@ -58,13 +59,13 @@ export class PoolLimits {
     if (work.transactions[0]!.expectsLargeBody) this.#largeBodies.release();
   }
 
-  /** Frees the connection's share of the concurrency limit, which long work does not keep. */
+  /** Frees the connection's share of the concurrency limit, because long work must not keep it. */
   releaseShare(work: Work): void {
     if (work.share !== null) this.#limiter.release(work.share);
     work.share = null;
   }
 
-  /** Records the length of a body. One that was too long to be held has delayed the transactions after it. */
+  /** Records the length of a body. If the body was streamed, it has delayed the transactions after it. */
   recordBody(
     queued: QueuedTransaction,
     bytes: number,
@@ -74,7 +75,7 @@ export class PoolLimits {
     if (bytes > maxHeldBytes) queued.serviceTime?.recordDelay();
   }
 
-  /** Records that the work of a connection has succeeded. */
+  /** Records that the work of a connection succeeded. */
   recordWork({ transactions, startedAt }: Work, now: number): void {
     const ms = this.#roundTrip.serviceTime(now - startedAt, transactions.length);
     for (const { serviceTime } of transactions) serviceTime?.record(ms);

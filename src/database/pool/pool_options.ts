@@ -5,14 +5,14 @@ import type { DatabaseOptions } from "../database.ts";
 import type { StaleStatement } from "../protocol/server_error.ts";
 import type { Transport } from "../transport.ts";
 
-/** How a pool behaves. Times in milliseconds; `Infinity` is never. */
+/** Settings of a pool. Times are in milliseconds; `Infinity` means never. */
 export interface PoolOptions extends Omit<ConnectionOptions, "clock"> {
   readonly max: number;
   readonly acquisitionTimeoutMs: number;
   readonly maxIdleTimeMs: number;
   readonly maxLifetimeMs: number;
   readonly clock: Clock;
-  /** Opens and authenticates a connection. The message of its error is shown to operators. */
+  /** Opens and authenticates a connection. Operators see the message of its error. */
   readonly connect: () => Promise<Transport>;
   /** See `ConnectionEvents.statementForgotten`. */
   readonly onStatementForgotten?: (sqlstate: StaleStatement) => void;

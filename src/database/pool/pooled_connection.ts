@@ -1,4 +1,4 @@
-/** A connection of the pool: what it executes, and when the pool closes it. @module */
+/** A connection of the pool: the transactions that it executes, and when the pool closes it. @module */
 import type { Clock } from "../../base/lib/clock.ts";
 import type { Caller, ConnectionStep, PoolEvent } from "../database.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -11,22 +11,24 @@ type CloseReason = "max lifetime" | "max idletime" | "release";
 export interface Work {
   readonly transactions: readonly QueuedTransaction[];
   readonly startedAt: number;
-  /** Share of the concurrency limit; null where the transactions do not count, or no longer. */
+  /** Share of the concurrency limit; null if its transactions are not counted, or no longer. */
   share: number | null;
   failures: number;
-  /** Ends listening for the caller of a slow transaction to leave; null while nothing listens. */
+  /**
+   * Stops listening for the caller of a slow transaction to disconnect; null if nothing listens.
+   */
   stopListening: (() => void) | null;
-  /** A cancel request was sent: no other transaction may follow on this connection. */
+  /** Whether a cancel request was sent. No further transaction may use this connection. */
   isCancelled: boolean;
 }
 
-/** A connection of the pool. Times by the pool's clock. */
+/** A connection of the pool. Times are by the pool's clock. */
 export interface PooledConnection {
   /** Identifier in the log; null until its first event. */
   id: string | null;
   readonly connection: Connection;
   readonly openedAt: number;
-  /** Number of flushes of the pool before it was opened. */
+  /** Number of flushes of the pool before the connection was opened. */
   readonly generation: number;
   idleSince: number;
   /** Null while it is idle. */
@@ -35,10 +37,10 @@ export interface PooledConnection {
   closeReason: CloseReason | null;
 }
 
-/** After this time the pool listens for callers that leave, and moves the transactions that follow
- * a slow one. */
+/** After this time a transaction is slow: the pool listens for its caller to disconnect, and moves
+ * the transactions sent after it. */
 export const slowTransactionMs = 50;
-/** A slow transaction whose caller has left is cancelled after this time: short lock waits end earlier. */
+/** Minimum time of an abandoned transaction before it is canceled. Short lock waits end earlier. */
 const minAbandonedMs = 250;
 
 export function close(pooled: PooledConnection, reason: CloseReason): void {
@@ -46,7 +48,7 @@ export function close(pooled: PooledConnection, reason: CloseReason): void {
   pooled.connection.end();
 }
 
-/** Returns the work of a connection if it has been busy for a time; null otherwise. */
+/** Returns the work of a connection that has been busy since a time; else null. */
 export function workSince(
   { work }: PooledConnection,
   now: number,
@@ -55,8 +57,7 @@ export function workSince(
   return work !== null && now - work.startedAt >= minMs ? work : null;
 }
 
-/** Moves the transactions that follow a slow one, and cancels a read that no caller awaits any
- * more. */
+/** Moves the transactions sent after a slow one. Cancels a read without a caller. */
 export function handleSlowWork(pooled: PooledConnection, work: Work, now: number): void {
   if (work.isCancelled) return;
   const awaited = pooled.connection.requeuePending();
@@ -71,12 +72,13 @@ export function handleSlowWork(pooled: PooledConnection, work: Work, now: number
   work.stopListening = onLeave(slow.caller, () => cancel(pooled, work));
 }
 
-/** Milliseconds for which a connection waits until the client reads a body. Then the body is spooled. */
+/** How long a connection waits for the reader of a body, in milliseconds. After that, the body is spooled. */
 const maxReaderWaitMs = 20;
-/** 200 MB/s of all bodies: more would keep this process from short requests. */
+/** Bytes that are spooled per check, for all bodies: 200 MB/s. More would delay short requests in
+ * this process. */
 const spooledBytesPerCheck = 2 * 1024 * 1024;
 
-/** Lets the connections continue whose readers are slow: the spool keeps what these leave unread. */
+/** Resumes connections whose readers are slow. The spool stores the unread bytes. */
 export function spoolSlowReaders(
   connections: Iterable<PooledConnection>,
   contention: { readonly isContended: boolean },
@@ -85,7 +87,7 @@ export function spoolSlowReaders(
   for (const { connection } of slow) connection.body?.spool(spooledBytesPerCheck / slow.length);
 }
 
-/** Faster readers need no spool, which costs a copy. */
+/** Returns whether the reader is slow enough to spool the body. The spool costs a copy. */
 function isReadSlowly(
   { connection }: PooledConnection,
   { isContended }: { readonly isContended: boolean },
@@ -96,8 +98,8 @@ function isReadSlowly(
   return isContended && body.waitedFor() >= maxReaderWaitMs;
 }
 
-/** Cancels a running transaction whose time is over, unless the cancel could reach the next
- * transaction. */
+/** Cancels a running transaction whose time limit is exceeded, unless the cancel could reach the
+ * next transaction. */
 export function cancelOverdue(pooled: PooledConnection): void {
   const { work } = pooled;
   if (work === null || work.isCancelled) return;
@@ -106,13 +108,13 @@ export function cancelOverdue(pooled: PooledConnection): void {
   if (running?.deadline?.isOver && behind.length === 0) cancel(pooled, work);
 }
 
-/** Cancels the running statement; the connection is closed afterwards, as a cancel may arrive late. */
+/** Cancels the running statement. The connection is closed afterwards, because a cancel may arrive late. */
 function cancel({ connection }: PooledConnection, work: Work): void {
   work.isCancelled = true;
   connection.cancel();
 }
 
-/** Runs a function when a caller leaves, or at once if it has left. Returns a function that ends this. */
+/** Runs a function when a caller disconnects, at once if it has. Returns a function that stops listening. */
 export function onLeave({ signal }: Caller, run: (reason: unknown) => void): () => void {
   const listener = () => run(signal.reason);
   if (signal.aborted) listener();
@@ -120,12 +122,13 @@ export function onLeave({ signal }: Caller, run: (reason: unknown) => void): () 
   return () => signal.removeEventListener("abort", listener);
 }
 
-/** A body that is not read gives way to waiting transactions after this time. */
+/** If other transactions wait, a connection is closed when its body is not read for this time. */
 export const maxContendedStallMs = 3000;
 const maxStallMs = 30_000;
 
-/** Destroys the connections whose body is not read; sooner if other transactions wait for
- * connections. */
+/**
+ * Destroys connections whose body is not read, sooner if other transactions wait for connections.
+ */
 export function destroyUnread(
   connections: Iterable<PooledConnection>,
   { isContended }: { readonly isContended: boolean },
@@ -138,7 +141,7 @@ export function destroyUnread(
   }
 }
 
-/** Destroys the connection that has waited longest for the reader of a body, if that is long. */
+/** Destroys the connection that has waited longest for the reader of a body, if that was long. */
 export function destroySlowestReader(connections: Iterable<PooledConnection>): void {
   let slowest: PooledConnection | null = null;
   let longestMs = maxContendedStallMs;
@@ -154,7 +157,8 @@ const question: Transaction = {
   isTraced: false,
 };
 
-/** Asks over an idle connection, which does not count as a use. Closes it, and rejects, without an answer in time. */
+/** Sends a query over an idle connection. The query is not a use of the connection. Without an
+ * answer in time, rejects and closes it. */
 export async function answerInTime(
   pooled: PooledConnection,
   { maxMs, clock, ask }: {

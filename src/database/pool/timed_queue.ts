@@ -1,4 +1,4 @@
-/** The queue of a pool with its limit of time: how long transactions wait, and when they are rejected. @module */
+/** The queue of a pool, with a time limit for waiting transactions. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import type { Clock } from "../../base/lib/clock.ts";
 import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
@@ -6,7 +6,7 @@ import { Histogram } from "../../base/observe/metric_registry.ts";
 import { maxContendedStallMs, onLeave, slowTransactionMs } from "./pooled_connection.ts";
 import { type QueuedTransaction, WaitQueue } from "./wait_queue.ts";
 
-/** Bounds in seconds. Most transactions do not wait at all. */
+/** Bounds of the buckets in seconds. Most transactions do not wait at all. */
 const queueHistogram = {
   help: "Time that transactions waited for a connection of the pool",
   bounds: [0, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
@@ -33,8 +33,8 @@ export class TimedQueue extends WaitQueue {
     this.#timer.start(this.maxWaitMs);
   }
 
-  /** Puts transactions at the head of the queue. Each is executed alone from now on, and rejected
-   * if its time is over. */
+  /** Puts transactions at the head of the queue. Each will be executed alone. One whose time limit
+   * is exceeded is rejected. */
   override putBack(transactions: readonly QueuedTransaction[]): void {
     const now = this.clock.now();
     for (const queued of transactions) {
@@ -56,7 +56,8 @@ export class TimedQueue extends WaitQueue {
     for (const queued of this) this.reject(queued, error);
   }
 
-  /** Rejects the transactions that have waited too long. Requeued ones come before some that wait for longer. */
+  /** Rejects the transactions that have waited too long. Searches the whole queue, because requeued
+   * ones precede transactions that have waited longer. */
   rejectOverdue(): void {
     const now = this.clock.now();
     const overdue = now - this.maxWaitMs;
@@ -74,14 +75,15 @@ export class TimedQueue extends WaitQueue {
     if (oldest !== Infinity) this.#timer.start(Math.ceil(oldest - overdue));
   }
 
-  /** Records how long a transaction was in the queue; a requeued one from the beginning. */
+  /** Records how long a transaction was in the queue. For a requeued one, the time begins with its
+   * first arrival. */
   recordWait({ since, timing, isRequeued }: QueuedTransaction, now: number): void {
     const waitMs = since === 0 ? 0 : now - since;
     if (!isRequeued) this.seconds.record(waitMs / 1000);
     if (timing !== null) timing.queueMs = waitMs;
   }
 
-  /** Removes the slow reads whose callers leave. */
+  /** Removes slow reads whose callers disconnect. */
   listenToCallers(now: number): void {
     for (const queued of this) {
       if (now - queued.since < slowTransactionMs) continue;
@@ -90,7 +92,7 @@ export class TimedQueue extends WaitQueue {
     }
   }
 
-  /** Whether the first transaction has waited for half of the timeout, or as long as a stall may take. */
+  /** Whether the first transaction has waited for half of the timeout, or for the maximum time of a stall. */
   get isLate(): boolean {
     const maxMs = Math.min(maxContendedStallMs, this.maxWaitMs / 2);
     for (const { since } of this) if (this.clock.now() - since > maxMs) return true;

@@ -5,28 +5,29 @@ import type { Caller, QueueTiming } from "../database.ts";
 import type { PendingTransaction } from "../connection/execution.ts";
 import type { PipelineClass, ServiceTime } from "./concurrency_limiter.ts";
 
-/** How many waiting transactions are looked through for one that may start. */
+/** Maximum number of waiting transactions that are searched for one that may start. */
 const maxLookups = 100;
-/** Writes above this are executed on separate connections, where they wait for the disk
- * together. */
+/**
+ * Writes that take longer use separate connections, where they wait for the disk at the same time.
+ */
 const maxPipelinedWriteMs = 0.5;
 
 export interface QueuedTransaction extends PendingTransaction, ListMember<QueuedTransaction> {
-  /** Null where nothing cancels the transaction. */
+  /** Null if nothing can cancel the transaction. */
   readonly caller: Caller | null;
-  /** Null where nothing measures the time in the queue. */
+  /** Null if the time in the queue is not measured. */
   readonly timing: QueueTiming | null;
   /** Null without a limit of time. */
   readonly deadline: Deadline | null;
-  /** Null where the kind of the transaction is unknown. */
+  /** Null if the kind of the transaction is unknown. */
   readonly serviceTime: ServiceTime | null;
-  /** Whether the limit of connections with large bodies applies to it. */
+  /** Whether the limit of large bodies applies to it. */
   readonly expectsLargeBody: boolean;
-  /** When it began to wait, in milliseconds of the pool's clock; 0 before that. */
+  /** Time of its arrival in the queue, in milliseconds of the pool's clock; 0 before that. */
   since: number;
-  /** Whether it was requeued: it is not pipelined again. */
+  /** Whether it was requeued, so that it is executed alone. */
   isRequeued: boolean;
-  /** Ends listening for its caller to leave while it waits; null while nothing listens. */
+  /** Stops listening for its caller to disconnect while it waits; null if nothing listens. */
   stopListening: (() => void) | null;
 }
 
@@ -39,7 +40,8 @@ export function pipelineOf(queued: QueuedTransaction): PipelineClass | null {
   return serviceTime.ms <= maxPipelinedWriteMs ? "writes" : null;
 }
 
-/** Two lists: while no large body may start, the other transactions need not look through these. */
+/** Two lists, of transactions with and without large bodies. While no large body may start, the
+ * search skips the first. */
 export class WaitQueue {
   readonly #large = new LinkedList<QueuedTransaction>();
   readonly #others = new LinkedList<QueuedTransaction>();
@@ -68,16 +70,14 @@ export class WaitQueue {
     queued.stopListening = null;
   }
 
-  /** Iterates over both lists, each from the longest waiting one; each may be removed in its turn. */
+  /** Iterates over both lists, each in the order of arrival. The current member may be removed. */
   *[Symbol.iterator](): Iterator<QueuedTransaction> {
     yield* this.#large;
     yield* this.#others;
   }
 
-  /**
-   * Removes and returns the first transaction that may start, together with directly following ones
-   * that may share its write: at most `limit(first)` in all.
-   */
+  /** Removes and returns the first transaction that may start. Directly following ones that may
+   * share its write are added: at most `limit(first)` in all. */
   take(
     mayStart: (queued: QueuedTransaction) => boolean,
     limit: (first: QueuedTransaction, pipeline: PipelineClass) => number,

@@ -2,16 +2,16 @@
  * documentation, "Message Formats". @module */
 import { backend } from "./messages.ts";
 
-/** A larger message that is neither a row nor an error means that the stream is out of step. */
+/** Maximum length of messages other than rows and errors. A longer one means that the stream is out of step. */
 const maxMessageBytes = 256 * 1024 * 1024;
 
-/** The rest of a longer error is discarded: PostgreSQL quotes whole values in its messages. */
+/** The rest of a longer error is discarded. PostgreSQL quotes whole values in error messages. */
 const maxErrorBytes = 1024 * 1024;
 
 /** Texts up to this length are decoded here, which is faster than a `TextDecoder`. */
 const maxShortTextBytes = 16;
 
-/** Returns a table by type byte: 1 for the types of a list, else 0. */
+/** Returns a table indexed by type byte: 1 for the listed types, else 0. */
 function typeTable(types: readonly number[]): Uint8Array {
   const table = new Uint8Array(256);
   for (const type of types) table[type] = 1;
@@ -34,13 +34,17 @@ const ignoredPayloads = typeTable([
   backend.parameterDescription,
 ]);
 
-/** Rows whose last columns are joined to one run of bytes. The decoder writes it without a copy of each. */
+/** Rows whose last columns are joined to one sequence of bytes. The decoder joins them in place,
+ * without a copy of each. */
 export interface RowRun {
-  /** Written between two values: at most 11 bytes, which a row's message has before its last value. */
+  /** Separator between two values. At most 11 bytes, because it must fit into the part of a row's
+   * message that precedes its last value. */
   readonly separator: Uint8Array;
   /** Bytes to leave out at both ends of each value, which has at least twice as many. */
   readonly trimmedBytes: number;
-  /** Whether something precedes the next value. The decoder sets it with each row. */
+  /**
+   * Whether a value or other content precedes the next value. The decoder sets it after each row.
+   */
   hasValues: boolean;
 }
 
@@ -49,48 +53,42 @@ export interface FrameSink {
   event(type: number): void;
   /** Any other message except a row. The payload is valid during the call only. */
   message(type: number, payload: Uint8Array): void;
-  /** Whether to hand on the row that begins; otherwise it is skipped. */
+  /** Returns whether the sink wants the row that begins; otherwise the row is skipped. */
   wantsRow(): boolean;
-  /**
-   * The run that the next rows of the statement belong to; null where the row that begins is handed on by
-   * itself. Rows of a run have {@linkcode rowBytes} alone, each call for several rows.
-   */
+  /** Returns the run that the next rows of the statement belong to; null if the row is not part of
+   * a run. For rows of a run, only {@linkcode rowBytes} is called, once for several rows. */
   rowRun(): RowRun | null;
-  /**
-   * A row: its columns but the last as text, and the length of the last (null for SQL NULL or a row
-   * without columns), whose bytes follow by {@linkcode rowBytes}.
-   */
+  /** Receives a row: its columns but the last as text, and the length of the last (null for SQL
+   * NULL or a row without columns). The bytes of the last column follow by {@linkcode rowBytes}. */
   rowStart(head: readonly (string | null)[], length: number | null): void;
   rowBytes(bytes: Uint8Array): void;
   rowEnd(): void;
 }
 
-/** The server violated the protocol: the connection cannot be used any longer. */
+/** Reports that the server violated the protocol, so that the connection is unusable. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Splits a stream of bytes into messages. It never collects the last column of a row. */
+/** Splits a stream of bytes into messages. It passes on the last column of a row without collecting it. */
 export class FrameDecoder {
   #chunks: Uint8Array[] = [];
   #collectedBytes = 0;
-  /** Number of collected bytes from which on the message is looked at again. */
+  /** Number of collected bytes at which decoding of the message continues. */
   #neededBytes = 0;
-  /** Bytes still to come of a last column, a skipped row or a long error. */
+  /** Remaining bytes of a last column, a skipped row or a long error. */
   #bodyLeft = 0;
   #skipping = false;
-  /** The run that these bytes belong to; null if they belong to no body. */
+  /** The run that the remaining bytes belong to; null if they are not part of a body. */
   #run: RowRun | null = null;
-  /** The beginning of a long error whose rest is skipped. */
+  /** The first part of a long error whose rest is skipped. */
   #error: Uint8Array | null = null;
 
   /** `eventTypes` has a 1 for each type whose payload the sink ignores. */
   constructor(private readonly sink: FrameSink, private readonly eventTypes = ignoredPayloads) {}
 
-  /**
-   * Decodes the next bytes, which the decoder may change and which may change afterwards: the sink's
-   * arguments are valid during the call only. Throws {@linkcode ProtocolError}.
-   */
+  /** Decodes the next bytes. The decoder may overwrite them, and so may the caller afterwards: the
+   * sink's arguments are valid during the call only. Throws {@linkcode ProtocolError}. */
   push(chunk: Uint8Array): void {
     let bytes = chunk;
     if (this.#run !== null) {
@@ -157,7 +155,7 @@ export class FrameDecoder {
     this.#skipping = true;
   }
 
-  /** Takes the rest of a value of a run, and the rows after it. Returns the bytes that follow. */
+  /** Reads the rest of a value of a run, and the rows after it. Returns the bytes that follow. */
   #continueRun(run: RowRun, bytes: Uint8Array): Uint8Array {
     const rest = Math.min(bytes.length, this.#bodyLeft);
     this.#bodyLeft -= rest;
@@ -167,9 +165,10 @@ export class FrameDecoder {
   }
 
   /**
-   * Joins the values of rows in place, from `start` on: a value with its separator takes less room than its
-   * row. The rows begin at `at`; the bytes from `start` to `writtenTo` are part of the run. Returns the position of the first
-   * other message, or of a row whose value has not begun.
+   * Joins the values of rows in place. This is possible because a value with its separator is
+   * shorter than its row. The rows begin at `at`; the bytes from `start` to `writtenTo` are already
+   * part of the run. Returns the position of the first other message, or of a row whose value is
+   * not complete.
    */
   #joinRows(
     run: RowRun,
@@ -206,14 +205,14 @@ export class FrameDecoder {
     return at;
   }
 
-  /** The needed length doubles, so that copying stays linear in the message's length. */
+  /** Collects bytes of an incomplete message. The needed length doubles: the copies take linear time. */
   #collect(piece: Uint8Array, wholeLength: number): void {
     this.#chunks = [piece.slice()];
     this.#collectedBytes = piece.length;
     this.#neededBytes = Math.max(piece.length + 1, Math.min(wholeLength, piece.length * 2));
   }
 
-  /** Reads a row up to its last column. Returns the start of that, or null if bytes are missing. */
+  /** Reads a row up to its last column. Returns the start of the last column, or null if bytes are missing. */
   #row(bytes: Uint8Array, view: DataView, start: number, end: number): number | null {
     let at = start;
     if (bytes.length - at < 2) return null;

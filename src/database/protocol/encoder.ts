@@ -12,12 +12,12 @@ const maxShortTextLength = 64;
 
 const utf8 = new TextEncoder();
 
-/** Collects frontend messages; {@linkcode take} hands them over for one write. */
+/** Collects messages of the client; {@linkcode take} returns them for one write. */
 export class FrameEncoder {
   #buffer = new Uint8Array(initialCapacityBytes);
   #view = new DataView(this.#buffer.buffer);
   #end = 0;
-  /** Where the bytes that are not yet in `#chunks` begin. */
+  /** Start of the bytes that are not yet in `#chunks`. */
   #start = 0;
   #chunks: Uint8Array[] = [];
 
@@ -77,7 +77,8 @@ export class FrameEncoder {
     this.#close(length, 0);
   }
 
-  /** Valid until the next message is encoded, which happens after the reply to the Sync. */
+  /** Returns the collected messages. They are valid until the next message is encoded, which
+   * happens after the reply to the Sync. */
   take(): readonly Uint8Array[] {
     this.#flushChunk();
     const chunks = this.#chunks;

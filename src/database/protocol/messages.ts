@@ -28,7 +28,7 @@ export const backend = {
 
 const text = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Decodes chunks of UTF-8, which may be cut anywhere. */
+/** Decodes chunks of UTF-8. A character may be split between chunks. */
 export function joinText(chunks: readonly Uint8Array[]): string {
   if (chunks.length === 1) return text.decode(chunks[0]);
   const streaming = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -6,24 +6,27 @@ import { readFields } from "./messages.ts";
 /** SQLSTATE of a prepared statement that the server does not know. */
 export const unknownStatement = "26000";
 
-/** SQLSTATE of a Parse whose name is taken. */
+/** SQLSTATE of a Parse message with a name that is in use. */
 export const duplicateStatement = "42P05";
 
-/** SQLSTATEs by which a server shows that it is not the one that the connection prepared statements on. */
+/** SQLSTATEs that show that statements were prepared on another server connection. */
 export type StaleStatement = typeof unknownStatement | typeof duplicateStatement;
 
-/** SQLSTATE of a prepared statement whose result would have another type than the one it announced. */
+/** SQLSTATE of a prepared statement whose result type has changed. */
 const featureNotSupported = "0A000";
-/** The routine of PostgreSQL that raises this; the message depends on `lc_messages`. */
+/** The routine of PostgreSQL that raises {@linkcode featureNotSupported} then. Its message is
+ * translated by `lc_messages`. */
 const planRevalidation = "RevalidateCachedQuery";
 
 export interface ServerError {
   readonly failure: DatabaseFailure;
-  /** An error of a pooler, which names no routine, does not tell that PostgreSQL ends it. */
+  /** Whether PostgreSQL closes the connection with this error. False for an error of a pooler,
+   * which names no routine. */
   readonly isFatal: boolean;
   /**
-   * Whether a prepared statement cannot run any more: the server forgot it (26000, after DISCARD ALL),
-   * has one of that name from another connection (42P05), or its result changed. Functions raise the same.
+   * Whether the error is typical of a prepared statement that cannot run any more. Its statement is
+   * unknown (26000, after DISCARD ALL) or from another connection (42P05), or its result type has
+   * changed. Functions can raise the same errors.
    */
   readonly isStale: boolean;
 }
@@ -58,7 +61,7 @@ const subjectFields = {
   routine: "R",
 } as const;
 
-/** A pooler's error has none of the fields. */
+/** Returns the subject of an error; empty for errors of a pooler, which lack the fields. */
 function subjectOf(fields: ReadonlyMap<string, string>, sql: string): ErrorSubject {
   const named = Object.entries(subjectFields).flatMap(([name, field]) => {
     const text = fields.get(field);
@@ -74,7 +77,8 @@ function subjectOf(fields: ReadonlyMap<string, string>, sql: string): ErrorSubje
   };
 }
 
-/** Returns the parts of the qualified name at a position, in characters from 1; empty without a name. */
+/** Returns the parts of the qualified name at a position, which counts characters from 1; empty if
+ * there is no name. */
 function namesAt(sql: string, position: number): readonly string[] {
   if (position === 0) return [];
   const part = /\.?(?:"((?:[^"]|"")*)"|([\p{L}_][\p{L}\p{N}_$]*))/uy;

@@ -1,16 +1,16 @@
-/** Asks a server for its state again and again. @module */
+/** Queries a server for its state periodically. @module */
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import type { Clock } from "../../base/lib/clock.ts";
 import type { ResultColumns, Statement } from "../transaction.ts";
 import { parseLsn } from "../wal_position.ts";
 
-/** Milliseconds that a server may take to answer. */
+/** Maximum time of an answer, in milliseconds. */
 export const maxAnswerMs = 1000;
 
-/** Four answers a second bound the error of the lag. */
+/** Four queries a second, which bounds the error of the lag. */
 const periodMs = 250;
 
-/** A connection apart from a pool, for questions about the state of a server. */
+/** A connection outside of the pool, for queries about the state of a server. */
 export interface ServerProbe {
   /**
    * Returns the first row of a statement. Rejects if the server cannot be reached or refuses it, and with
@@ -20,14 +20,14 @@ export interface ServerProbe {
   close(): Promise<void>;
 }
 
-/** The questions of a {@linkcode monitor}, and its events. */
+/** The queries of a {@linkcode monitor}, and its events. */
 interface MonitorTask<Answer> {
   ask(): Promise<Answer>;
   answered(answer: Answer): void;
   failed(error: unknown): void;
 }
 
-/** Repeats a task. Returns a function that stops it; an answer that comes later is ignored. */
+/** Repeats a task. Returns a function that stops it; later answers are ignored. */
 export function monitor<Answer>(task: MonitorTask<Answer>, clock: Clock): () => void {
   let isStopped = false;
   let cancelTimer = () => {};
@@ -54,13 +54,13 @@ export interface StandbyState {
   readonly isInRecovery: boolean;
   /** End of the log that the server has replayed; 0 for a primary. */
   readonly replayed: bigint;
-  /** Null if it is not wanted, or the server cannot tell. */
+  /** Null if it was not requested, or if the server does not report it. */
   readonly timeline: number | null;
-  /** Null if it is not wanted, or the server cannot tell. */
+  /** Null if it was not requested, or if the server does not report it. */
   readonly systemIdentifier: string | null;
 }
 
-/** Asks a server for its state. Rejects if it cannot be reached. */
+/** Queries the state of a server. Rejects if it is unreachable. */
 export async function askState(
   probe: ServerProbe,
   { wantsTimeline, wantsIdentifier }: Record<"wantsTimeline" | "wantsIdentifier", boolean>,
@@ -75,12 +75,12 @@ export async function askState(
   };
 }
 
-/** Asks which cluster a server belongs to: a standby has the identifier of its primary. */
+/** Queries the identifier of a server's cluster. A standby has the identifier of its primary. */
 export function askIdentifier(probe: ServerProbe): Promise<string | null> {
   return askIfPossible(probe, statements.identifier);
 }
 
-/** Returns a value; null if the server refuses the statement, for lack of a function or a privilege. */
+/** Returns a value; null if the server lacks the function, or the privilege is missing. */
 async function askIfPossible(probe: ServerProbe, statement: Statement): Promise<string | null> {
   try {
     const [value = null] = await probe.ask(statement);
@@ -91,19 +91,19 @@ async function askIfPossible(probe: ServerProbe, statement: Statement): Promise<
   }
 }
 
-/** Whether a server lacks a function (42883, 0A000, 55000), or permits it to other roles
- * (42501). */
+/** Returns whether a function is missing (42883, 0A000, 55000), or not permitted to the role (42501). */
 function isUnsupported(sqlstate: string): boolean {
   return ["0A000", "42501", "42883", "42P01", "42703", "55000"].includes(sqlstate);
 }
 
-/** Never ahead; it follows at the next restartpoint after a failover. */
+/** SQL of the timeline in the control file. After a failover, it changes only with the next restartpoint. */
 const controlTimeline = "greatest((select timeline_id from pg_catalog.pg_control_checkpoint()), " +
   "(select min_recovery_end_timeline from pg_catalog.pg_control_recovery()))";
 
 const statements = {
   state: statement("select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()"),
-  /** The receiver's, which only `pg_read_all_stats` shows, is known at once after a failover. */
+  /** SQL of the timeline. The WAL receiver has the new one directly after a failover, but shows it
+   * only to `pg_read_all_stats`. */
   timeline: statement(
     "select greatest((select received_tli from pg_catalog.pg_stat_wal_receiver), " +
       `${controlTimeline})`,

@@ -1,4 +1,4 @@
-/** Follows the primary: its position, its timeline, and its identifier. @module */
+/** Monitors the primary: its WAL position, its timeline, and its identifier. @module */
 import type { Clock } from "../../base/lib/clock.ts";
 import type { Statement, WalPosition } from "../transaction.ts";
 import { positionStatement, readPosition } from "../wal_position.ts";
@@ -53,12 +53,13 @@ export class PrimaryMonitor {
     await this.options.probe.close();
   }
 
-  /** Returns the current position; null if the server cannot tell. Rejects if it cannot be reached. */
+  /** Returns the current position; null if the server does not report it. Rejects if it is unreachable. */
   async position(): Promise<WalPosition | null> {
     return readPosition(await this.options.probe.ask(positionStatement));
   }
 
-  /** Resolves when the primary shows what standbys may show; at once if it does not answer. */
+  /** Resolves when the primary shows all commits that a standby may show; at once if the primary
+   * does not answer. */
   async showsCommits(): Promise<void> {
     await this.#barrier.pass().catch(() => {});
   }
@@ -90,10 +91,11 @@ export class PrimaryMonitor {
 }
 
 const periodMs = 2;
-/** Longer ones are not waited for: a client works on them, as a confirmation is a round trip. */
+/** A commit that takes longer is not waited for. Clients may hold transactions open, while a commit
+ * takes one round trip. */
 const maxCommitMs = 100;
 
-/** Reads the running transactions that have a number: `741,745`. */
+/** Reads the identifiers of the running transactions that have one: `741,745`. */
 const runningStatement: Statement = {
   text: "select pg_catalog.array_to_string(array(" +
     "select pg_catalog.pg_snapshot_xip(pg_catalog.pg_current_snapshot())), ',')",
@@ -101,17 +103,17 @@ const runningStatement: Statement = {
   use: "rows",
 };
 
-/** Waits for transactions that may have written their commit. */
+/** Waits for transactions whose commit may be in the WAL and not yet visible. */
 export class CommitBarrier {
-  /** Running transactions with the time at which they were first seen. */
+  /** Time at which each running transaction was first seen. */
   #running: ReadonlyMap<string, number> = new Map();
   #current: Promise<unknown> = Promise.resolve();
-  /** The question that follows the current one, which callers share. */
+  /** The next query, which all callers during the current one share. */
   #next: Promise<void> | null = null;
 
   constructor(private readonly probe: ServerProbe, private readonly clock: Clock) {}
 
-  /** Resolves when the transactions that run now have ended, but for long ones. */
+  /** Resolves when the transactions that run now have ended, except for long ones. */
   async pass(): Promise<void> {
     await this.#ask();
     let pending = [...this.#running.keys()].filter((id) => this.#mayBeCommit(id));
@@ -127,7 +129,7 @@ export class CommitBarrier {
     return seenAt !== undefined && this.clock.now() - seenAt < maxCommitMs;
   }
 
-  /** Reads the running transactions, later than now. */
+  /** Starts a query of the running transactions. */
   #ask(): Promise<void> {
     this.#next ??= this.#current.then(() => {
       this.#next = null;
@@ -151,10 +153,10 @@ interface PositionSample {
   readonly lsn: bigint;
 }
 
-/** Most samples; they are further apart if the span is long. */
+/** Maximum number of samples. For a long span, they are further apart. */
 const maxSamples = 1000;
 
-/** Samples of the last milliseconds, the oldest first. */
+/** Samples of the last milliseconds, oldest first. */
 export class LagRing {
   #samples: PositionSample[] = [];
   #newest: PositionSample | null = null;
@@ -182,7 +184,8 @@ export class LagRing {
     this.#newest = null;
   }
 
-  /** Returns when the primary was at most at a position; -Infinity if before all samples. */
+  /** Returns the last time at which the primary was at or before a position; -Infinity if the
+   * position precedes all samples. */
   freshAt(lsn: bigint, now: number): number {
     const newest = this.#newest;
     // A sample that is as old as an answer may be still is the primary's position.
@@ -190,7 +193,7 @@ export class LagRing {
     return isNewest ? now : this.#sampledAt(lsn);
   }
 
-  /** Whether a standby that has replayed up to a position has all that the primary had at a time. */
+  /** Returns whether a standby that has replayed up to a position has all that the primary had at a time. */
   covers(lsn: bigint, time: number): boolean {
     return this.#sampledAt(lsn) >= time;
   }

@@ -1,4 +1,4 @@
-/** A primary with standbys, which execute reads that they have the data for. @module */
+/** A primary with standbys. Standbys execute reads if they have replayed enough. @module */
 import type { Clock } from "../../base/lib/clock.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { DatabaseError, ServiceError } from "../../base/errors/service_error.ts";
@@ -28,15 +28,15 @@ interface ReplicatedOptions extends StandbySetOptions {
 
 /** Why the primary executes a read. Label of a metric. */
 type FallbackReason =
-  /** No standby is healthy, or all lag too far. */
+  /** No standby is healthy, or all lag too much. */
   | "no standby"
-  /** No standby is known to have replayed the position of the bookmark, or of the schema cache. */
+  /** No standby is known to have replayed the bookmark's position, or the schema cache's. */
   | "behind"
-  /** The bookmark is of another timeline, or malformed. */
+  /** The bookmark belongs to another timeline, or is malformed. */
   | "bookmark"
   | "refused";
 
-/** Returns the primary with standbys, which execute reads once {@linkcode Database.observeServers} was called. */
+/** Returns a database with standbys, which execute reads after a call of {@linkcode Database.observeServers}. */
 export function replicatedDatabase(options: ReplicatedOptions): Database {
   const { primary } = options;
   const set = new StandbySet(options);
@@ -71,7 +71,7 @@ export function replicatedDatabase(options: ReplicatedOptions): Database {
   };
 }
 
-/** Executes reads on standbys that have the data for them, and all else on the primary. */
+/** Sends reads to standbys that have replayed enough, and everything else to the primary. */
 class ReadRouter {
   readonly fallbacks = new Map<FallbackReason, number>();
   readonly retries = new Map<RefusalReason, number>();
@@ -161,7 +161,7 @@ class ReadRouter {
     return { timeline, lsn };
   }
 
-  /** Executes on the primary a read that a standby should execute. */
+  /** Executes a read on the primary because no standby can. */
   async #fallBack(
     transaction: StandbyRead,
     caller: Caller | undefined,
@@ -171,7 +171,7 @@ class ReadRouter {
     return await this.#onPrimary(transaction, caller);
   }
 
-  /** Executes a transaction on the primary, with a bookmark if it wants one. */
+  /** Executes a transaction on the primary, and adds a bookmark if it wants one. */
   async #onPrimary(
     transaction: Transaction,
     caller: Caller | undefined,
@@ -208,10 +208,8 @@ function discard({ body, open }: TransactionResult): void {
   open?.end("rollback").catch(() => {});
 }
 
-/**
- * Has a function follow a transaction to its end: at once, or when its caller ends it if it stays open. `repeat`
- * takes a second transaction as far as the first one came.
- */
+/** Calls a function at the end of a transaction: at once, or when the caller ends an open one.
+ * `repeat` brings a second transaction to the same state as the first. */
 async function atEnd(
   started: Promise<TransactionResult>,
   follow: (
@@ -229,10 +227,10 @@ async function atEnd(
   };
 }
 
-/** No server has its timeline, so that the primary executes reads with it. */
+/** Whether the primary executes reads with the bookmark because no server has its timeline. */
 const forPrimary: Bookmark = { timeline: 0, lsn: 0n };
 
-/** `otherwise`: the bookmark if the server can no longer be reached. Default: none. */
+/** `otherwise`: the bookmark if the server is no longer reachable. Default: none. */
 async function withBookmark(
   result: TransactionResult,
   find: () => Promise<Bookmark | null>,
@@ -260,7 +258,8 @@ function isSerializable({ block }: Transaction): boolean {
   return block?.isolation === "serializable";
 }
 
-/** No statement can follow the end of an implicit write in one write, so it becomes a block. */
+/** Makes an implicit write a block if its position is requested, because no statement can follow
+ * its end in one write. */
 export function withPosition(transaction: Transaction): Transaction {
   const positioned = { ...transaction, walPosition: { minReplayed: null, isReturned: true } };
   if (transaction.access === "read only" || transaction.block !== null) return positioned;
@@ -269,16 +268,18 @@ export function withPosition(transaction: Transaction): Transaction {
 
 /** Why the primary repeats a read. Label of a metric. */
 type RefusalReason =
-  /** Replay needs what the read uses. */
+  /** A conflict: replay needs what the read uses. */
   | "conflict"
   /** A standby never does this. */
   | "read-only"
   /** The connection ended, or none could be opened. */
   | "connection"
   | "busy"
-  /** A change of the schema is not replayed yet. */
+  /** The standby has not replayed a change of the schema yet. */
   | "schema"
-  /** The check of the position failed: another server than the monitor's has answered. */
+  /**
+   * The check of the position failed, because another server than the monitored one has answered.
+   */
   | "position";
 
 const reasons: ReadonlyMap<string, RefusalReason> = new Map<string, RefusalReason>([
@@ -305,10 +306,8 @@ const ownReasons: ReadonlyMap<string, RefusalReason> = new Map([
 
 const queryCanceled = "57014";
 
-/**
- * Returns why the primary may execute a read after an error of a standby; null if it would have the error, too.
- * Source: PostgreSQL documentation, "Handling Query Conflicts".
- */
+/** Returns why the primary should repeat a read that failed on a standby; null if it would fail,
+ * too. Source: PostgreSQL documentation, "Handling Query Conflicts". */
 export function refusalOf(error: unknown): RefusalReason | null {
   if (error instanceof ServiceError) {
     const { own, code } = error.fields;

@@ -1,4 +1,4 @@
-/** The standbys of a primary: their health, what they have replayed, and the choice among them. @module */
+/** The standbys of a primary: health, replay positions, and the choice of one for a read. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { isError, ServiceError } from "../../base/errors/service_error.ts";
 import type { Clock } from "../../base/lib/clock.ts";
@@ -16,7 +16,7 @@ interface StandbyServer {
 }
 
 interface StandbyNeeds {
-  /** Position that the standby must have replayed; null for no such condition. */
+  /** Position that the standby must have replayed, or null. */
   readonly position: Bookmark | null;
   /** When the schema cache was loaded, by the monitors' clock. */
   readonly schemaLoadedAt: number;
@@ -29,7 +29,7 @@ interface StandbyOptions {
   readonly maxLagMs: () => number;
 }
 
-/** Failures in a row that exclude a standby, and answers in a row that include it again. */
+/** Consecutive failures that exclude a standby, and consecutive answers that include it again. */
 const [maxFailures, minAnswers] = [2, 2];
 
 export class Standby {
@@ -37,24 +37,24 @@ export class Standby {
   inFlight = 0;
   reads = 0;
   #stop: () => void = () => {};
-  /** `new`: no answer has come, so the first one includes it. */
+  /** `new`: no answer has arrived. The first answer includes the standby. */
   #health: "new" | "healthy" | "excluded" = "new";
   #failures = 0;
   #answers = 0;
   #reason = "";
-  /** End of the log that it has replayed; null before its first answer. */
+  /** Replay position; null before the first answer. */
   #replayed: bigint | null = null;
   #observedAt = -Infinity;
-  /** The time whose state of the primary it has; see {@linkcode LagRing.freshAt}. */
+  /** The time whose state of the primary it has replayed; see {@linkcode LagRing.freshAt}. */
   #freshAt = -Infinity;
   #timeline: number | null = null;
-  /** Read again after each failure: another server may have taken over the address. */
+  /** Read again after each failure, because another server may have the address. */
   #systemIdentifier: string | null = null;
-  /** Whether it was compared with the primary's. */
+  /** Whether the identifier was compared with the primary's. */
   #isIdentified = false;
-  /** Whether it executes reads, as reported last; null before the first report. */
+  /** Whether it executes reads, as last reported; null before the first report. */
   #isServing: boolean | null = null;
-  /** Rejects the reads that run on it. */
+  /** Functions that reject the reads running on it. */
   readonly #running = new Set<(error: unknown) => void>();
 
   constructor(readonly server: StandbyServer, private readonly options: StandbyOptions) {}
@@ -82,7 +82,7 @@ export class Standby {
     return this.#isServing ?? false;
   }
 
-  /** Whether it executes reads: it is healthy and lags at most as far as it may. */
+  /** Whether it executes reads: it is healthy, and its lag is within the limit. */
   get isFit(): boolean {
     const { lagMs } = this;
     return lagMs !== null && lagMs <= this.options.maxLagMs();
@@ -97,7 +97,7 @@ export class Standby {
     return this.options.primary.samples.covers(replayed, schemaLoadedAt);
   }
 
-  /** Null if unknown. Without a way to tell, the primary's until that changes. */
+  /** Null if unknown. If the server does not report its timeline, the primary's is assumed until it changes. */
   get timeline(): number | null {
     const { primary } = this.options;
     return this.#timeline ?? (primary.hasFirstTimeline ? primary.timeline : null);
@@ -111,7 +111,7 @@ export class Standby {
     this.#exclude("it is not in recovery");
   }
 
-  /** Settles with a result, or rejects when the standby is excluded before. */
+  /** Settles as the work does, or rejects if the standby is excluded first. */
   async run<Result>(result: Promise<Result>, discard: (late: Result) => void): Promise<Result> {
     const excluded = deferred<never>();
     this.#running.add(excluded.reject);
@@ -180,14 +180,14 @@ export class Standby {
     this.#freshAt = this.options.primary.samples.freshAt(replayed, this.#observedAt);
   }
 
-  /** A sample of the primary was taken: the lag at an answer before the first one is known now. */
+  /** Computes the lag again after a sample of the primary, which may show the lag of an earlier answer. */
   reassess(): void {
     if (this.#replayed === null || this.#freshAt !== -Infinity) return;
     this.#freshAt = this.options.primary.samples.freshAt(this.#replayed, this.#observedAt);
     this.#report();
   }
 
-  /** Reports if it executes reads from now on, or no longer. */
+  /** Reports whether it executes reads, if that has changed. */
   #report(): void {
     const isUnknown = this.#health === "healthy" && this.lagMs === null;
     // The lag is unknown until the first samples of the primary.
@@ -224,7 +224,7 @@ export interface StandbySetOptions {
   readonly random: () => number;
 }
 
-/** Observes the servers and chooses among the standbys. */
+/** Monitors the servers, and chooses the standby for a read. */
 export class StandbySet {
   readonly primary: PrimaryMonitor;
   readonly standbys: readonly Standby[];
@@ -281,8 +281,7 @@ export class StandbySet {
     }));
   }
 
-  /** Returns the standby with the fewest reads in progress of those that may execute a read; or
-   * null. */
+  /** Returns the standby with the fewest reads in progress that may execute a read; null if none may. */
   choose(needs: StandbyNeeds): Standby | null {
     const fit = this.standbys.filter((standby) => standby.isFitFor(needs));
     const fewest = Math.min(...fit.map(({ inFlight }) => inFlight));

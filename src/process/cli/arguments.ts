@@ -11,7 +11,7 @@ import { connectionName } from "../../state/config/call_words.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 
 export type ParsedCall =
-  /** Serves, or performs another mode of the program. */
+  /** Serves, or runs another mode of the program. */
   | {
     readonly kind: "run" | Mode;
     readonly config: ConfigArguments;
@@ -31,7 +31,7 @@ export interface ArgumentContext {
 }
 
 export interface ServeFlags {
-  /** Reloads when files change, and notices changes of the schema. */
+  /** Whether to reload after file changes, and to observe the schema. */
   readonly watches: boolean;
   /** Opens the console in a browser. */
   readonly opensConsole: boolean;
@@ -39,7 +39,7 @@ export interface ServeFlags {
 
 export const noServeFlags: ServeFlags = { watches: false, opensConsole: false };
 
-/** Names of the flags of serving, with their texts for `--help`. */
+/** Flags for serving, with their texts for `--help`. */
 export const serveFlagDocs: ReadonlyMap<string, string> = new Map([
   ["--watch", "Reload when the configuration file or the schema changes"],
   ["--open", "Open the console in a browser"],
@@ -56,7 +56,7 @@ export interface ModeFlag {
   readonly doc: string;
 }
 
-/** The flags in the order of `--help`. */
+/** Mode flags in the order of `--help`. */
 export const modeFlags: readonly ModeFlag[] = [
   { kind: "help", spellings: ["-h", "--help"], doc: "Show this help and exit" },
   { kind: "version", spellings: ["-v", "--version"], doc: "Show the version and exit" },
@@ -79,10 +79,10 @@ export const modeFlags: readonly ModeFlag[] = [
   },
 ];
 
-/** Flags that take precedence over all other arguments, even invalid ones, in this order. */
+/** Modes whose flag takes precedence over all other arguments, even invalid ones, in this order. */
 const precedingKinds = ["help", "version", "example"] as const;
 
-/** Flags that select a mode other than serving; they exclude each other. */
+/** Flags of modes other than serving. They exclude each other. */
 const modes = ["dump-config", "dump-schema", "types", "ready"] as const;
 
 /**
@@ -119,7 +119,7 @@ export function parseArguments(
   }
 }
 
-/** Returns the message for a first argument that resembles a command and names no existing file; else null. */
+/** Returns a message if the first argument resembles a command and is not an existing file; otherwise null. */
 function misspeltCommand(
   [word = ""]: readonly string[],
   { commands, isFile }: ArgumentContext,
@@ -132,7 +132,7 @@ function misspeltCommand(
   return name === null ? null : `unknown command ${word}; did you mean ${name}?`;
 }
 
-/** Words for serving, which other programs have as commands. */
+/** Names of the command to serve in other programs. */
 const serveWords: ReadonlySet<string> = new Set(["run", "serve", "server", "start", "up"]);
 
 class ArgumentError extends Error {}
@@ -243,7 +243,8 @@ function unknownFlag(name: string, command: Command | null): ArgumentError {
   return new ArgumentError(`unknown option ${JSON.stringify(name)}${hint}`);
 }
 
-/** Sets an option. Two flags may set the same value. The message omits the values, which may be secret. */
+/** Sets an option. Two flags may set it if their values are equal. The message omits the values,
+ * which may be secret. */
 function setOption(flags: Map<string, ConfigFlag>, { key, name, value }: OptionFlag): void {
   const first = flags.get(key);
   if (first !== undefined && first.value !== value) {

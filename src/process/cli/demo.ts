@@ -51,7 +51,7 @@ async function run({ config }: CommandCall, { serve }: CommandContext): Promise<
   }
 }
 
-/** Adds the next free ports to flags, for servers whose ports no flag and no variable sets. */
+/** Adds the next free ports to flags, for servers whose port is not set by a flag or variable. */
 export async function portFlags(
   flags: ConfigFlags,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,5 +1,4 @@
-/** The examples that `demo` serves. Their files have their home in the folder `examples`. @module
- */
+/** The examples of `demo`. Their files are in the folder `examples`. @module */
 import shopConfig from "../../../examples/shop/svc.conf" with { type: "text" };
 import shopSql from "../../../examples/shop/shop.sql" with { type: "text" };
 import todosConfig from "../../../examples/todos/svc.conf" with { type: "text" };
@@ -9,7 +8,7 @@ export interface TryRequest {
   readonly title: string;
   /** Path and query. */
   readonly path: string;
-  /** JSON to send with POST and a token. Default: none, and the request is a GET without a token. */
+  /** JSON for a POST with a token. Default: the request is a GET without a token. */
   readonly body?: string;
 }
 
@@ -17,7 +16,7 @@ export interface TryRequest {
 export interface DemoExample {
   readonly config: string;
   readonly sql: { readonly name: string; readonly text: string };
-  /** Claims of tokens, by the names that the text and the documentation use; the first one writes. */
+  /** Claims of tokens, by names used in the text and the documentation. The first one may write. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly requests: readonly TryRequest[];
 }

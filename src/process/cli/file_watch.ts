@@ -1,4 +1,4 @@
-/** Notices changes of a file by its time and size. @module */
+/** Detects changes of a file by its time and size. @module */
 import { statSync } from "node:fs";
 import type { Schedule } from "../../base/lib/timers.ts";
 
@@ -6,14 +6,14 @@ export interface FileWatchOptions {
   readonly path: string;
   readonly onChange: () => void;
   readonly schedule: Schedule;
-  /** Returns a text that changes with the file. Default: its time and size. */
+  /** Returns a text that changes when the file does. Default: its time and size. */
   readonly stateOf?: (path: string) => string;
 }
 
 /** Milliseconds between two looks. */
 const intervalMs = 1000;
 
-/** Looks at the file each second. Returns a function that stops. */
+/** Checks the file each second. Returns a function that stops the checks. */
 export function watchFile(
   { path, onChange, schedule, stateOf = timeAndSize }: FileWatchOptions,
 ): () => void {

@@ -8,7 +8,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   win32: ["cmd", "/c", "start", ""],
 };
 
-/** Opens a page. A failure has no effect, since a machine may have no browser. */
+/** Opens a page. A failure is ignored, because a machine may have no browser. */
 export function openBrowser(url: string): void {
   const [command = "xdg-open", ...args] = commands[process.platform] ?? ["xdg-open"];
   try {

@@ -1,5 +1,4 @@
-/** Flags that set options of the configuration: `--db-pool=20` for each row of the table of
- * options, and short forms. @module */
+/** Flags that set options: `--db-pool=20` for each row of the option table, and short forms. @module */
 import { nearest } from "../../base/lib/nearest.ts";
 import { rowsOf } from "../../state/config/options.ts";
 import { wingOptions } from "../wings.ts";
@@ -27,12 +26,12 @@ const keysByFlag: ReadonlyMap<string, string> = new Map([
   ...shortForms.map(({ name, key }) => [name, key] as const),
 ]);
 
-/** Returns the option that a flag without its value sets; null for other flags. */
+/** Returns the option of a flag without a value; null for other flags. */
 export function optionOfFlag(name: string): string | null {
   return keysByFlag.get(name) ?? null;
 }
 
-/** Returns the flag that a misspelt one resembles: one of `others`, or one that sets an option. */
+/** Returns the flag that a misspelt one resembles: one of `others`, or an option's. */
 export function suggestFlag(name: string, others: readonly string[]): string | null {
   return nearest(name, [...others, ...shortForms.map((form) => form.name), ...keysByFlag.keys()]);
 }

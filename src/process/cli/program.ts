@@ -1,4 +1,4 @@
-/** The program: runs the command that the arguments name and returns an exit code. @module */
+/** Runs the command that the arguments name. Returns an exit code. @module */
 import process from "node:process";
 import { noServeFlags, parseArguments, type ParsedCall } from "./arguments.ts";
 import type { Command, CommandCall, ServeEvents } from "../../api/command.ts";
@@ -36,7 +36,7 @@ import { withTransport } from "./with_transport.ts";
 import { usualFile, withUsualFile } from "./usual_file.ts";
 import { hostOf, recordSql, wingOptions, wings } from "../wings.ts";
 
-/** Runs the call of the arguments. Resolves with the exit code. */
+/** Runs the program with arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   const parsed = parseArguments(argv, { commands, isFile });
   const call = withUsualFile(parsed, { environment: process.env, isFile });
@@ -59,7 +59,7 @@ function failureCode(call: ParsedCall): number {
   return "command" in call ? call.command?.failureCode ?? 1 : 1;
 }
 
-/** The next step after a call without a configuration file. */
+/** Returns advice after a call without a configuration file. */
 const nextStep = () =>
   isFile(usualFile)
     ? `${usualFile} was not read, since arguments or the environment name a database: name it, too`

@@ -1,4 +1,4 @@
-/** `--ready`: asks the admin server of a running service. @module */
+/** `--ready`: sends a request to the admin server of a running service. @module */
 import type { Config } from "../../state/config/options.ts";
 
 /** Loopback addresses of the special hosts, in the server's order of preference. */
@@ -15,7 +15,8 @@ export interface ReadyAnswer {
   readonly message: string;
 }
 
-/** Asks the admin server of a configuration. `request` resolves with a status, or null without a response. */
+/** Requests the readiness from the admin server of a configuration. `request` resolves with a
+ * status, or null without a response. */
 export async function askReady(
   { adminServerHost: host, adminServerPort: port, dialect }: Pick<
     Config,

@@ -4,13 +4,11 @@ import { compile, param, type Sql, sql } from "../../base/sql/fragment.ts";
 import { metadataTransaction } from "../../database/transaction.ts";
 import { withServer } from "../../database/with_server.ts";
 
-/** Seconds after which a database that does not answer is left out. */
+/** Seconds after which the check of an unreachable database is skipped. */
 const connectTimeout = 2;
 
-/**
- * Resolves with the reason why requests of the role will fail, or else with null. Rejects if the database
- * cannot be reached.
- */
+/** Resolves with the reason why requests with the role will fail, or null. Rejects if the database
+ * is unreachable. */
 export async function roleProblem(uri: string, role: string): Promise<string | null> {
   const statement = { ...compile(roleQuery(role)), use: "rows" } as const;
   const transaction = metadataTransaction([statement], "rollback");

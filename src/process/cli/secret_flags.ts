@@ -1,21 +1,21 @@
-/** Warnings of secrets on the command line, which other users of the machine can read. @module */
+/** Warnings about secrets on the command line, which other users of the machine can read. @module */
 import type { ConfigFlag, ConfigFlags } from "../../state/config/load.ts";
 import { environmentName } from "../../state/config/names.ts";
 import { connectionName } from "../../state/config/call_words.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
 
-/** Returns the name of the part of a value that is secret; null if the value has no such part. */
+/** Returns the name of the secret part of a value, or null. */
 type SecretPart = (value: string) => string | null;
 
-/** Options whose value, or a part of it, is secret. */
+/** Options that are secret, or have a secret part. */
 const secretParts: ReadonlyMap<string, SecretPart> = new Map<string, SecretPart>([
   ["db-uri", (value) => hasPassword(value) ? "a password" : null],
   ["admin-token", (value) => value === "" ? null : "a secret"],
   ["jwt-secret", (value) => value === "" ? null : "a secret"],
 ]);
 
-/** Returns one line for each flag that contains a secret. The lines omit the secrets. */
+/** Returns one line for each flag with a secret. The lines do not contain the secrets. */
 export function secretWarnings(flags: ConfigFlags): readonly string[] {
   return Array.from(flags, ([key, flag]) => warning(key, flag)).filter((line) => line !== null);
 }
@@ -27,7 +27,8 @@ function warning(key: string, { name, value }: ConfigFlag): string | null {
     `set ${variableFor(key, name)} instead`;
 }
 
-/** Returns the variable that replaces a flag. With `SVC_DB_URI`, the call would not be in quick mode. */
+/** Returns the environment variables to use in place of a flag. `SVC_DB_URI` is not among them,
+ * because it would end quick mode. */
 function variableFor(key: string, name: string): string {
   return name === connectionName ? "PGPASSWORD or DATABASE_URL" : environmentName(key);
 }

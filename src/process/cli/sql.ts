@@ -50,10 +50,8 @@ async function runSql({ config: args, flags }: CommandCall): Promise<number> {
   }
 }
 
-/**
- * Runs a text in one transaction, unless it contains transactions, and prints its results. Resolves
- * with whether it succeeded.
- */
+/** Runs SQL in one transaction, unless it contains transaction commands, and prints the results.
+ * Resolves with whether it succeeded. */
 async function runScript(
   session: Pick<SqlSession, "run">,
   script: Script,
@@ -69,12 +67,12 @@ async function runScript(
   return false;
 }
 
-/** The option is required, although SQL needs no exposed schema. */
+/** Returns the arguments with a value for the required option, although SQL needs no exposed schema. */
 function withSchemas(flags: ConfigFlags): ConfigFlags {
   return new Map([["db-schemas", { name: "--db-schemas", value: "public" }], ...flags]);
 }
 
-/** Returns the SQL that the arguments or a pipe give. Throws an `Error` on a terminal. */
+/** Returns the SQL from the arguments or a pipe. Throws an `Error` on a terminal. */
 function readScript(flags: CommandCall["flags"]): Script {
   const [text, file] = [flags.get("-c"), flags.get("--file")];
   if (text !== undefined && file !== undefined) throw new Error("-c and --file exclude each other");
@@ -86,7 +84,7 @@ function readScript(flags: CommandCall["flags"]): Script {
 
 type OutputFormat = "table" | "csv";
 
-/** Returns the text of a result. Tables end with the number of rows, CSV begins with the names. */
+/** Returns a result as text. Tables end with the number of rows, CSV begins with the column names. */
 export function resultText(result: StatementResult, format: OutputFormat): string {
   const { columns, rows, copied, tag } = result;
   if (copied !== "") return copied;
@@ -95,7 +93,7 @@ export function resultText(result: StatementResult, format: OutputFormat): strin
   return tableText(columns, rows);
 }
 
-/** `value *( "," value ) CRLF` (RFC 4180), with a line feed alone. NULL is empty without quotes. */
+/** `value *( "," value ) CRLF` (RFC 4180), but with a line feed only. NULL is an empty unquoted field. */
 function csvLine(values: readonly (string | null)[]): string {
   return values.map((value) => {
     if (value === null) return "";

@@ -1,4 +1,4 @@
-/** Reads the configuration of a call. Quick mode reads the database for defaults. @module */
+/** Reads the configuration of a call. In quick mode, defaults are read from the database. @module */
 import process from "node:process";
 import type { Config } from "../../state/config/options.ts";
 import type { Database } from "../../database/database.ts";
@@ -26,16 +26,13 @@ export interface QuickStart {
 
 export interface Start {
   readonly reader: ConfigReader;
-  /** The open database; null if the configuration does not depend on it. */
+  /** The open database; null if the configuration was read without a database. */
   readonly database: Database | null;
-  /** Null unless the call is in quick mode. */
+  /** Null if the call is not in quick mode. */
   readonly quick: QuickStart | null;
 }
 
-/**
- * Returns whether a call is in quick mode: the database is named by an argument, or by `DATABASE_URL`
- * alone.
- */
+/** Returns whether a call is in quick mode: the database is named by an argument, or only by `DATABASE_URL`. */
 export function isQuickMode(
   { file, flags }: ConfigArguments,
   environment: Readonly<Record<string, string | undefined>>,
@@ -47,13 +44,11 @@ export function isQuickMode(
     Boolean(environment["DATABASE_URL"]) && dialect !== pgrstDialect.name;
 }
 
-/** Whether quick mode chooses the ports of servers. */
+/** Whether quick mode chooses the ports. */
 export type PortUse = "serves" | "serves nothing";
 
-/**
- * Reads the configuration. Rejects with a {@linkcode CannotConnectError} if quick mode cannot reach
- * the database.
- */
+/** Reads the configuration. Rejects with a {@linkcode CannotConnectError} if the database of quick
+ * mode is unreachable. */
 export async function openStart(
   args: ConfigArguments,
   { ports, defaults = {} }: { readonly ports: PortUse; readonly defaults?: Partial<Config> },
@@ -95,7 +90,7 @@ export async function openStart(
   }
 }
 
-/** Defaults of the first reading, which mark options that no source sets. */
+/** Defaults for the first reading, by which unset options are recognised. */
 const unsetSchemas: readonly string[] = [];
 const unsetPort = -1;
 

@@ -1,13 +1,13 @@
 /** The last argument of a call: the path of a configuration file or a connection string. @module */
 
-/** The configuration file or the database that an argument names. */
+/** The configuration file or database that an argument names. */
 export type CallTarget =
   | { readonly kind: "file"; readonly path: string }
   /** A URI, or keywords and values in libpq's form. */
   | { readonly kind: "database"; readonly connection: string }
   | { readonly kind: "problem"; readonly message: string };
 
-/** Returns what an argument names. A URI with another scheme than the known ones is a problem. */
+/** Returns what an argument names. A URI with an unknown scheme is a problem. */
 export function callTarget(argument: string): CallTarget {
   if (argument === "") {
     return { kind: "problem", message: "the path of the configuration file is empty" };

@@ -85,7 +85,7 @@ function readClaim(text: string): readonly [name: string, value: unknown] {
   }
 }
 
-/** Ten years, which keeps `exp` within what every library reads. */
+/** Maximum validity: ten years. Every library can read such an `exp`. */
 const maxValiditySeconds = 315_360_000;
 
 function validityOf(text: string): number {

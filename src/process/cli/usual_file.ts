@@ -1,4 +1,4 @@
-/** The configuration file of calls that name none. @module */
+/** The configuration file of calls that do not name one. @module */
 import { environmentName } from "../../state/config/names.ts";
 import { pgrstDialect } from "../../base/dialect.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
@@ -12,10 +12,8 @@ interface UsualFileContext {
   readonly isFile: (path: string) => boolean;
 }
 
-/**
- * Returns the call with `svc.conf` of the working directory as its file, if that file exists and
- * neither arguments nor the environment name a file or a database.
- */
+/** Returns the call with `svc.conf` of the working directory. The file must exist, and neither
+ * arguments nor the environment may name a file or a database. */
 export function withUsualFile(call: ParsedCall, context: UsualFileContext): ParsedCall {
   if (call.kind === "command") {
     const { command, call: { config } } = call;

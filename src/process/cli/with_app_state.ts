@@ -10,10 +10,8 @@ import type { ConfigArguments } from "../../state/config/config_files.ts";
 import type { QuickSettings } from "../../api/command.ts";
 import { hostOf } from "../wings.ts";
 
-/**
- * Runs a task with a service of the configuration; `withTenants` replaces it if that has tenants. Rejects if
- * the configuration is invalid, or if the task does.
- */
+/** Runs a task with a service. If the configuration has tenants, calls `withTenants` instead.
+ * Rejects if the configuration is invalid, or if the task rejects. */
 export async function withAppState<Result>(
   args: ConfigArguments,
   run: (appState: AppState, quick: QuickStart | null) => Promise<Result>,
@@ -39,7 +37,7 @@ export async function withAppState<Result>(
   }
 }
 
-/** The same for commands that read the database. Rejects with a {@linkcode CannotConnectError}. */
+/** Does the same for commands that need the database. Rejects with a {@linkcode CannotConnectError}. */
 export async function withDatabase(
   args: ConfigArguments,
   run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,
@@ -52,7 +50,7 @@ export async function withDatabase(
   });
 }
 
-/** Throws the error of commands that read one database. */
+/** Throws the error of commands that do not support tenants. */
 export function refuseTenants(): never {
   throw new Error("tenants: this command reads one database: give a configuration without tenants");
 }

@@ -1,4 +1,4 @@
-/** Runs a task with one connection of the configuration, for requests that roll back. @module */
+/** Runs a task with one connection, for requests that are rolled back. @module */
 import { isEmbedded } from "../../database/open.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { Observation } from "../../base/observe/observation.ts";
@@ -12,7 +12,7 @@ import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 import type { TransportSetup } from "../../api/command.ts";
 
-/** Runs a task, and resolves with its exit code. Rejects with `CannotConnectError` without a connection. */
+/** Runs a task, and resolves with its exit code. Rejects with `CannotConnectError` if it cannot connect. */
 export async function withTransport(
   args: ConfigArguments,
   run: (setup: TransportSetup) => Promise<number>,

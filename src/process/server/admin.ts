@@ -19,22 +19,20 @@ import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { version } from "../../base/version.ts";
 
-/** Dependencies of the admin server apart from the service. */
+/** Dependencies of the admin server other than the service. */
 export interface AdminOptions {
   /** Whether the API server is listening. */
   readonly isLive: () => boolean;
   /** Finds the routes of the console. Default: no console. */
   readonly consoleRoute?: FindRoute | undefined;
-  /** Returns the metrics of the service. Default: the metrics of its thread. */
+  /** Returns the metrics of the service. Default: the metrics of this thread. */
   readonly serviceMetrics?: (() => Promise<string>) | undefined;
   /** Returns the metrics of the process. Default: none. */
   readonly processMetrics?: () => string;
 }
 
-/**
- * Makes the admin server's handler. Any client may request probes and metrics. Inner paths show the
- * configuration, the schema cache and the console; see {@linkcode accessRefusal}.
- */
+/** Returns the handler of the admin server. Any client may request probes and metrics. Inner paths
+ * have the configuration, the schema cache and the console; see {@linkcode accessRefusal}. */
 export function adminHandler(
   appState: AdminState,
   { isLive, consoleRoute = () => null, processMetrics = () => "", serviceMetrics }: AdminOptions,
@@ -49,7 +47,7 @@ export function adminHandler(
   });
 }
 
-/** Makes the handler of the routes by path. */
+/** Returns a handler that finds routes by path. */
 export function routedAdmin(
   routeOf: FindRoute,
   { dialect, now, access }: {
@@ -113,7 +111,7 @@ function routesOf(
   ]);
 }
 
-/** Returns the metrics of a service without the metrics of its process. */
+/** Returns the metrics of a service, without the metrics of the process. */
 export function metricsText(appState: MeasuredState): string {
   const { settingPrefix } = appState.dialect;
   return appState.metricRegistry.text(settingPrefix) + (appState.requestMetrics?.text() ?? "");

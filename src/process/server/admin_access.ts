@@ -13,14 +13,14 @@ export interface AccessOptions {
   readonly guard: TokenGuard;
 }
 
-/** A refused request: its status and its reason in one line. */
+/** A refused request: status, and reason in one line. */
 export interface AccessRefusal {
   readonly status: 401 | 403 | 429;
   readonly text: string;
 }
 
 /**
- * Resolves with the reason why a request may not access an inner path; with null if it may.
+ * Resolves with the reason why a request may not access an inner path, or null.
  *
  * The `Host` header must be `localhost`, an address or an allowed name. A web page that binds its
  * name to a loopback address (DNS rebinding) sends this name. Without `admin-token`, a peer that is
@@ -57,7 +57,7 @@ const tooManyTokens = {
   text: "Too many wrong tokens, try again in a minute\n",
 } as const;
 
-/** Returns whether the host is allowed. HTTP/2 requests have the host only in the URL. */
+/** Returns whether the host is allowed. In HTTP/2, it is only in the URL. */
 function isAllowedHost(request: Request, allowedHosts: readonly string[]): boolean {
   const name = hostName(hostOf(request));
   if (name === null) return false;
@@ -74,7 +74,7 @@ function isDirectLocal({ headers }: Request, client: Peer["client"]): boolean {
   return client === null || isLoopbackAddress(client);
 }
 
-/** Headers of proxies, content delivery networks and tunnels. */
+/** Headers that proxies, content delivery networks and tunnels add. */
 const proxyHeaders = new RegExp(
   "^(?:forwarded|via|x-forwarded-.*|x-original-.*|x-envoy-.*|x-real-ip|x-client-ip|" +
     "x-cluster-client-ip|true-client-ip|fastly-client-ip|cf-.*)$",
@@ -85,9 +85,9 @@ function isForwarded(headers: Headers): boolean {
 }
 
 /**
- * Returns whether a page other than the console may have sent the request. No form and no simple
- * request has the header `Console`, and the responses lack the CORS headers that allow other
- * requests.
+ * Returns whether a page other than the console may have sent the request. Forms and simple
+ * requests cannot have the header `Console`. Other requests are prevented by the missing CORS
+ * headers.
  */
 function isForeign(request: Request): boolean {
   const { headers, method } = request;
@@ -98,22 +98,22 @@ function isForeign(request: Request): boolean {
   return origin !== null && !isOriginOf(origin, hostOf(request));
 }
 
-/** Returns whether an origin has the host and port that the request was sent to. */
+/** Returns whether an origin has the host and port of the request. */
 function isOriginOf(origin: string, host: string): boolean {
   const scheme = /^https?:\/\//.exec(origin)?.[0];
   return scheme !== undefined && origin.slice(scheme.length).toLowerCase() === host.toLowerCase();
 }
 
-/** Wrong tokens of one peer within {@linkcode windowMs} before the guard refuses further ones. */
+/** Number of wrong tokens of a peer within {@linkcode windowMs} after which it is refused. */
 const maxFailures = 10;
 
-/** Milliseconds in which failures are counted, and for which a peer is refused then. */
+/** Milliseconds in which failures are counted, and for which a peer is refused. */
 const windowMs = 60_000;
 
-/** Peers that the guard remembers. Beyond them it forgets the oldest. */
+/** Maximum number of peers that are stored. The oldest is dropped first. */
 const maxPeers = 10_000;
 
-/** Checks tokens, and limits wrong ones per peer. */
+/** Checks tokens, and limits wrong tokens per peer. */
 export class TokenGuard {
   readonly #now: () => number;
   readonly #failures = new Map<string, { readonly since: number; readonly count: number }>();
@@ -124,9 +124,9 @@ export class TokenGuard {
   }
 
   /**
-   * Resolves with the refusal; with null for the right token. It compares digests in constant time.
-   * The right token is valid whatever the peer sent before: peers behind one proxy have one
-   * address. A request without a token is not an attempt.
+   * Resolves with the refusal, or null for the right token. Compares digests in constant time. The
+   * right token is valid even after failures, because peers using one proxy have the same address.
+   * A request without a token is not a failure.
    */
   async check(
     sent: string | null,

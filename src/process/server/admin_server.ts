@@ -30,7 +30,7 @@ export async function serveAdmin(
   });
 }
 
-/** Returns CPU time, memory, start time and open file descriptors, as far as the system shows them. */
+/** Returns CPU time, memory, start time and open file descriptors, if the system reports them. */
 export function processMetricsText(): string {
   const { user, system } = process.cpuUsage();
   const descriptors = countDescriptors();
@@ -56,7 +56,7 @@ export function processMetricsText(): string {
       : gauge(descriptors, "process_open_fds", "Number of open file descriptors"));
 }
 
-/** Returns null where the system has no such folder, or Deno does not permit to read it. */
+/** Returns the number of descriptors; null if the system has no such folder, or Deno may not read it. */
 function countDescriptors(): number | null {
   try {
     // The open folder itself is one of the entries.

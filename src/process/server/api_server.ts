@@ -18,18 +18,18 @@ import type { AppState } from "../../state/app_state/app_state.ts";
 import type { HandleApi } from "../../api/handler/handler.ts";
 
 export interface ApiServerOptions {
-  /** The configuration at the start, which has the address and the limits of connections. */
+  /** The startup configuration, with the address and the limits of connections. */
   readonly config: Config;
-  /** Refuses requests that pages of other sites make. */
+  /** Whether requests from pages of other sites are refused. */
   readonly isQuick: boolean;
-  /** Sends browsers from `/` to the console. Default: false. */
+  /** Whether `/` redirects browsers to the console. Default: false. */
   readonly opensConsole?: boolean;
   readonly handleApi: HandleApi;
   /** Default: the clock of the service. */
   readonly observe?: ListenOptions["observe"];
 }
 
-/** Listens on the address of the API. Rejects with an `Error` that names it if it cannot be bound. */
+/** Listens on the address of the API. Rejects with an `Error` that names the address if it cannot be bound. */
 export function serveApi(
   appState: Pick<HandlerState, "dialect" | "observe" | "snapshot">,
   { config, isQuick, opensConsole = false, handleApi, observe = appState.observe }:
@@ -52,7 +52,7 @@ type ConsoleTarget = Pick<
   "adminConsoleEnabled" | "adminServerPort" | "adminServerUnixSocket" | "serverPathPrefix"
 >;
 
-/** Redirects a browser's `GET /` to the console: it would save the description of the API as a file. */
+/** Redirects a browser's `GET /` to the console. The browser would save the API description as a file. */
 export function withConsole(
   serve: ListenOptions["serve"],
   config: () => ConsoleTarget,
@@ -75,16 +75,13 @@ export function withConsole(
   };
 }
 
-/**
- * Seconds without database work after which shutdown ignores open requests. The rest of an
- * incomplete request may never arrive.
- */
+/** Seconds without database work after which shutdown ignores open requests, which may never be complete. */
 const drainIdleSeconds = 20;
 
-/** Timeout in ms for closing the connections, since a server may not respond. */
+/** Milliseconds to close the connections, because a server may not respond. */
 const closeTimeoutMs = 500;
 
-/** Resolves when servers have responded to all requests, or when those that are open do no work. */
+/** Resolves when servers have responded to all requests, or when open requests cause no work. */
 export async function untilResponded(
   servers: Promise<unknown>,
   isBusy: () => boolean,
@@ -92,18 +89,18 @@ export async function untilResponded(
   await untilIdle(servers, { isBusy, periodMs: 1000, maxIdleChecks: drainIdleSeconds });
 }
 
-/** Returns whether a database executes transactions, or some wait. */
+/** Returns whether a database executes transactions, or transactions wait. */
 export function hasWork(database: Pick<HandlerState["database"], "counts">): boolean {
   const { inUse, waiting } = database.counts();
   return inUse > 0 || waiting > 0;
 }
 
-/** Closes a service whose database may not respond. */
+/** Closes a service within a time limit, because its database may not respond. */
 export async function closeInTime(appState: { close(): Promise<void> }): Promise<void> {
   await withTimeout(closeTimeoutMs, appState.close());
 }
 
-/** Refuses requests that pages of other sites make. */
+/** Refuses requests from pages of other sites. */
 export function guardSite(
   serve: ListenOptions["serve"],
   { config, dialect }: { readonly config: () => Config; readonly dialect: Dialect },
@@ -149,10 +146,8 @@ export interface ShutdownWait {
   readonly schedule?: Schedule;
 }
 
-/**
- * Resolves when the period is over, or cut. In its second half each response closes its connection, so
- * that clients without a balancer connect elsewhere.
- */
+/** Resolves when the period is over or cut short. In its second half, each response closes its
+ * connection, so that clients without a balancer connect to another server. */
 export async function waitBeforeShutdown(
   { period, appState, api, cut, observe, schedule }: ShutdownWait,
 ): Promise<void> {

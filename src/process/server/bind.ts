@@ -23,14 +23,12 @@ export interface BoundServer {
   readonly server: HttpServer;
   /** Listens on the same address again, after a failure. */
   readonly restart: () => Promise<HttpServer>;
-  /** Whether new connections reach the socket. */
+  /** Whether new connections can reach the socket. */
   readonly isReachable: () => boolean;
 }
 
-/**
- * Binds an address. Rejects with an `Error` that names the address if that fails. `what` decides about its
- * advice.
- */
+/** Binds an address. Rejects with an `Error` that names the address on failure. `what` selects the
+ * advice in the message. */
 export async function bind(
   listenAddress: ListenAddress,
   { what, serveOptions }: { readonly what: ServerKind; readonly serveOptions: ServeOptions },
@@ -40,10 +38,8 @@ export async function bind(
     : await bindTcp(listenAddress, { what, serveOptions });
 }
 
-/**
- * Returns the port of an address that can be bound, and binds it only for a moment. Rejects with an `Error`
- * that names the address.
- */
+/** Returns the port of an address that can be bound. The port is bound only for a moment. Rejects
+ * with an `Error` that names the address. */
 export async function findPort(address: TcpAddress, what: ServerKind): Promise<number> {
   const respond = () => new Response(null, { status: 503 });
   const serveOptions: ServeOptions = {
@@ -58,7 +54,7 @@ export async function findPort(address: TcpAddress, what: ServerKind): Promise<n
   return port!;
 }
 
-/** Starts the runtime's server. Only that server's module is loaded. */
+/** Starts the server of the runtime. Only the module for this runtime is loaded. */
 const startServer: StartServer = async (options) => {
   const { start } =
     await ("Deno" in globalThis ? import("./serve_deno.ts") : import("./serve_node.ts"));
@@ -113,7 +109,7 @@ function throwListenError(host: string, port: number): (cause: unknown) => never
   };
 }
 
-/** Reasons and next steps by the system's code, since each runtime words them differently. */
+/** Reasons and advice by error code of the system, because runtimes word them differently. */
 const listenProblems: ReadonlyMap<unknown, string> = new Map([
   ["EADDRINUSE", "address already in use"],
   ["EADDRNOTAVAIL", "the machine does not have this address"],
@@ -126,8 +122,8 @@ function listenProblem(cause: unknown): string {
 
 /**
  * Listens on a temporary name in the same folder, sets the file's mode and renames it to the path.
- * Clients therefore never find a socket that is not ready. When the server ends, the runtime
- * removes the temporary name only. The file at the path remains; a new server may already have replaced it.
+ * So clients never find a socket that is not ready. When the server ends, the runtime removes the
+ * temporary name only. The file at the path remains; a new server may already have replaced it.
  */
 async function bindUnix(
   { path, mode }: Extract<ListenAddress, { kind: "unix" }>,
@@ -158,7 +154,7 @@ async function bindUnix(
   }
 }
 
-/** Throws unless the path is free or holds a socket, which a new server may replace. */
+/** Throws unless the path is free or is a socket, which a new server may replace. */
 function checkSocketFile(path: string): void {
   const found = statOf(path);
   if (found !== null && !found.isSocket()) throw new Error("file exists and is not a socket");

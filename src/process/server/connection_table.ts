@@ -1,5 +1,5 @@
-/** The open connections of clients, by their state. It closes those that exceed a timeout, and
- * makes room where there are too many. @module */
+/** The open connections of clients, by state. The table closes connections that exceed a timeout,
+ * or when there are too many. @module */
 import type { Clock } from "../../base/lib/clock.ts";
 import { type Deferred, deferred } from "../../base/lib/deferred.ts";
 import { LinkedList, type ListMember } from "../../base/lib/linked_list.ts";
@@ -23,27 +23,25 @@ export interface ConnectionTableOptions {
   readonly observe: (event: Observation) => void;
 }
 
-/** Period of the check for timeouts, so connections are closed at most this late. */
+/** Period of the check for timeouts, by which connections may be closed late. */
 const checkPeriodMs = 1000;
-/**
- * A response that is being sent for this time gives way to new connections, if there is no room for them.
- * Otherwise slow readers could occupy all connections.
- */
+/** A response that is sent for this long is closed if new connections need room. Otherwise slow
+ * readers could occupy all connections. */
 const maxContendedSendingMs = 30_000;
 
-/** The last bytes of a response are on their way for at most this time when its connection is closed. */
+/** Time for the last bytes of a response before its connection is closed. */
 const closingTimeoutMs = 1000;
 
 export interface OpenConnection extends ListMember<OpenConnection> {
-  /** When it entered its list, in milliseconds of the table's clock. */
+  /** Time of its last change of state, in milliseconds of the table's clock. */
   since: number;
   /** Ends the connection at once. */
   readonly abort: () => void;
   /** Requests without a response. */
   handling: number;
-  /** Requests whose response was not sent to its end. */
+  /** Number of requests whose response is not completely sent. */
   open: number;
-  /** The server closes it when all responses were sent. */
+  /** Whether the server closes it after all responses are sent. */
   isClosing: boolean;
   hasEnded: boolean;
 }
@@ -51,17 +49,17 @@ export interface OpenConnection extends ListMember<OpenConnection> {
 /** The connections of one listener. */
 export class ConnectionTable {
   readonly #options: ConnectionTableOptions;
-  /** Connections that have sent no request. */
+  /** Connections without a request so far. */
   readonly #unused = new LinkedList<OpenConnection>();
-  /** Connections whose last response was sent. */
+  /** Connections whose last response is completely sent. */
   readonly #idle = new LinkedList<OpenConnection>();
-  /** Connections that wait for the reader of a response, and for no handler. */
+  /** Connections that wait for the reader of a response, and not for a handler. */
   readonly #sending = new LinkedList<OpenConnection>();
-  /** Connections whose response was sent, and whose request did not arrive to its end. */
+  /** Connections whose response is sent, and whose request is incomplete. */
   readonly #closing = new LinkedList<OpenConnection>();
   readonly #timer: OneShotTimer;
   #size = 0;
-  /** Settles when a connection ends or becomes idle; null while nothing waits for that. */
+  /** Settles when a connection ends or becomes idle; null if nothing waits for that. */
   #room: Deferred<void> | null = null;
 
   constructor(options: ConnectionTableOptions) {
@@ -73,7 +71,7 @@ export class ConnectionTable {
     return this.#size;
   }
 
-  /** Adds a connection that was accepted. */
+  /** Adds an accepted connection. */
   add(abort: () => void): OpenConnection {
     const connection: OpenConnection = {
       abort,
@@ -93,14 +91,14 @@ export class ConnectionTable {
     return connection;
   }
 
-  /** The header of a request has arrived. */
+  /** Records that the header of a request has arrived. */
   requestBegan(connection: OpenConnection): void {
     connection.handling++;
     connection.open++;
     connection.list?.remove(connection);
   }
 
-  /** The handler has responded to a request. */
+  /** Records that the handler has responded to a request. */
   responded(connection: OpenConnection): void {
     connection.handling--;
     this.#listUnhandled(connection);
@@ -111,29 +109,29 @@ export class ConnectionTable {
     return list === this.#unused;
   }
 
-  /** A response was sent to its end, or cannot be sent any more. */
+  /** Records that a response is completely sent, or cannot be sent any more. */
   requestEnded(connection: OpenConnection): void {
     connection.open--;
     this.#listUnhandled(connection);
   }
 
-  /** Closes a connection soon after its responses were sent. */
+  /** Closes a connection soon after its responses are sent. */
   closeSoon(connection: OpenConnection): void {
     connection.isClosing = true;
     this.#listUnhandled(connection);
   }
 
-  /** Removes a connection that its client, or the server's shutdown, has ended. */
+  /** Removes a connection that was ended by its client, or by the shutdown of the server. */
   remove(connection: OpenConnection): void {
     this.#end(connection, "client");
   }
 
-  /** True while a client waits for a connection, and none can be closed. */
+  /** Whether a client waits for a connection, and none can be closed. */
   get isContended(): boolean {
     return this.#room !== null;
   }
 
-  /** Resolves when one more connection may be served. Closes one that does nothing, if there is one. */
+  /** Resolves when a further connection may be served. Closes an inactive one, if possible. */
   async makeRoom(): Promise<void> {
     const { maxConnections } = this.#options.limits;
     while (maxConnections > 0 && this.#size >= maxConnections) {
@@ -144,8 +142,9 @@ export class ConnectionTable {
   }
 
   /**
-   * The connection that has been without a request for the longest time, or sends for too long. Those that
-   * are closing have a second left: their clients, which still send, would lose the response.
+   * Returns the connection that has been without a request longest, or that sends for too long.
+   * Connections in the state closing have a second left, because their clients still send and would
+   * lose the response.
    */
   #victim(): OpenConnection | null {
     const [unused, idle] = [this.#unused.first, this.#idle.first];
@@ -177,7 +176,7 @@ export class ConnectionTable {
     }
   }
 
-  /** Puts a connection that no handler works for into the list of its state. */
+  /** Moves a connection that waits for no handler to the list of its state. */
   #listUnhandled(connection: OpenConnection): void {
     if (connection.hasEnded || connection.handling > 0) return;
     connection.list?.remove(connection);
@@ -186,7 +185,7 @@ export class ConnectionTable {
     this.#offerRoom();
   }
 
-  /** Adds a connection of no list to one. */
+  /** Adds a connection to a list. */
   #enter(list: LinkedList<OpenConnection>, connection: OpenConnection): void {
     connection.since = this.#now();
     list.add(connection);

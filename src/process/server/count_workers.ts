@@ -1,4 +1,4 @@
-/** The number of threads that serve, from the configuration and the machine. @module */
+/** The number of threads that serve, by the configuration and the machine. @module */
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import type { Config } from "../../state/config/options.ts";
@@ -13,7 +13,7 @@ import type { WorkerLimit } from "../../base/observe/diagnostics.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { hostOf } from "../wings.ts";
 
-/** Returns the number. Reports if it is lower than the configured one. */
+/** Returns the number of workers. Reports if it is lower than configured. */
 export function countWorkers(
   config: CountedConfig,
   observe: (event: Observation) => void,
@@ -27,14 +27,15 @@ export function countWorkers(
   return workers;
 }
 
-/** Node has no such option for threads. Other systems than Linux do not divide connections. */
+/** Returns why threads cannot share an address. Node has no option for that. Systems other than
+ * Linux do not distribute connections. */
 function addressLimit(): Machine["addressLimit"] {
   if (!("Deno" in globalThis) || process.platform !== "linux") return "system";
   // The flag that permits to share an address also defines this function.
   return "listenDatagram" in Deno ? null : "unstable-net";
 }
 
-/** A number of workers, and what has lowered the configured one; null for nothing. */
+/** A number of workers, and the reason why it is lower than configured; null if it is not. */
 export interface WorkerCount {
   readonly workers: number;
   readonly limit: WorkerLimit | null;
@@ -42,9 +43,9 @@ export interface WorkerCount {
 
 export interface Machine {
   readonly cores: number;
-  /** The environment, which may name the database's host. */
+  /** The environment, which may contain the host of the database. */
   readonly environment: ConnectionEnvironment;
-  /** Why several threads cannot listen on one address; null if they can. */
+  /** Reason why several threads cannot listen on one address; null if they can. */
   readonly addressLimit: "system" | "unstable-net" | null;
 }
 
@@ -78,12 +79,13 @@ function singleThreadLimit(
   return serverUnixSocket === null ? null : "unix-socket";
 }
 
-/** PostgreSQL needs about as much processor time for a request as the service does. */
+/** Returns the useful number of workers. PostgreSQL needs about as much processor time for a
+ * request as the service. */
 function usefulWorkers(dbUri: string, { cores, environment }: Machine): number {
   return hasLocalHost(dbUri, environment) ? Math.max(1, Math.floor(cores / 2)) : cores;
 }
 
-/** Returns whether any server of a connection string may run on this machine. */
+/** Returns whether a server in a connection string may run on this machine. */
 function hasLocalHost(dbUri: string, environment: ConnectionEnvironment): boolean {
   const parameters = appliedParameters(parseConnectionString(dbUri), environment);
   const hosts = (parameters.get("host") ?? "").split(",");

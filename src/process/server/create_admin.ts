@@ -23,17 +23,15 @@ import { adminHandler } from "./admin.ts";
 import { openConsole } from "../../wings/console/server/console.ts";
 import type { AdminHandler } from "../../base/http/admin_route.ts";
 
-/** Data of a request that the `Request` lacks. */
+/** Data about a request that `Request` does not have. */
 export interface AdminRequestInfo {
   /**
    * Peer address without port; null for Unix sockets. Default: unknown, which is treated as another
    * machine.
    */
   readonly client?: string | null;
-  /**
-   * The program has checked by a login that this person may read everything that the admin server
-   * shows. The request then needs no local peer. Default: false.
-   */
+  /** Whether the program has verified by a login that this person may read everything on the admin
+   * server. The peer then need not be local. Default: false. */
   readonly isTrusted?: boolean;
 }
 
@@ -41,15 +39,14 @@ export interface AdminRequestInfo {
 export type Admin = (request: Request, info?: AdminRequestInfo) => Promise<Response>;
 
 /**
- * Makes the admin server of a handler of `createHandler`: probes, metrics and the console. Its first
- * request starts the handler. After the handler's `close()` each response is an empty 503.
+ * Returns the admin server of a handler of `createHandler`: probes, metrics and the console. Its
+ * first request starts the handler. After `close()` of the handler, each response is an empty 503.
  *
- * Inner paths ask for `adminToken` if it is set. Without it they answer a local peer and a trusted
- * request, and refuse other requests. The rules for `Host` and for pages of other sites hold for
- * each request.
+ * Inner paths require `adminToken` if it is set. Otherwise they accept only a local peer or a
+ * trusted request. The rules for `Host` and for pages of other sites apply to every request.
  *
- * Throws an `Error` for another handler, and for one that has started, was closed, or has an admin
- * server.
+ * Throws an `Error` for another kind of handler, and for one that has started, was closed, or has
+ * an admin server.
  */
 export function createAdmin(handler: Handler): Admin {
   const watch = (handler as WatchableHandler)[adminExtension];

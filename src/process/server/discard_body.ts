@@ -11,11 +11,11 @@ import { pieceReader } from "../../base/lib/piece_reader.ts";
 import { type Schedule, schedule as defaultSchedule, turn } from "../../base/lib/timers.ts";
 import { hasBody } from "../../base/errors/http_text.ts";
 
-/** The server stops if no byte arrives within this time. Then the client loses its connection. */
+/** Maximum time without a byte. The client then loses its connection. */
 const maxSilenceMs = 5_000;
-/** The server stops after this many times `maxSilenceMs`, although bytes still arrive. */
+/** Maximum number of periods of `maxSilenceMs`, even if bytes still arrive. */
 const maxPeriods = 6;
-/** The server stops after this many bytes: no body that could be stored is longer. */
+/** Maximum bytes. No body that could be stored is longer. */
 const maxDiscardedBytes = 1024 * 1024 * 1024;
 /** Bytes of the buffer that a body is read through. */
 const bufferBytes = 64 * 1024;
@@ -23,14 +23,12 @@ const bufferBytes = 64 * 1024;
 export interface DiscardOptions {
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
-  /** Lets other requests run between two chunks. Default: one turn of the event loop. */
+  /** Yields to other requests between two chunks. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
 }
 
-/**
- * Reads the rest of a body and forgets it. Resolves at the end of the body, after 5 seconds without a
- * byte, after 30 seconds, or after 1 GiB. Never rejects.
- */
+/** Reads and discards the rest of a body. Resolves at its end, after 5 seconds without a byte,
+ * after 30 seconds, or after 1 GiB. Never rejects. */
 export async function discardBody(
   { body, headers }: Pick<Request, "body" | "headers">,
   { schedule = defaultSchedule, pause = turn }: DiscardOptions = {},
@@ -60,7 +58,7 @@ export async function discardBody(
   }
 }
 
-/** Stops after a period in which the count did not change, and after the last period. */
+/** Calls a function after a period without a change of the count, and after the last period. */
 function eachPeriod(schedule: Schedule, count: () => number, stop: () => void): () => void {
   let seen = 0;
   let periods = 0;
@@ -74,10 +72,8 @@ function eachPeriod(schedule: Schedule, count: () => number, stop: () => void): 
   return () => cancelTimer();
 }
 
-/**
- * Returns true if the client may still send a body that the handler has not read. The handler reads a
- * body to its end unless it responds with an error.
- */
+/** Returns whether the client may still send a body that the handler has not read. A handler reads
+ * the whole body unless it responds with an error. */
 export function mayHaveUnreadBody(
   { method, headers, bodyUsed }: Pick<Request, "method" | "headers" | "bodyUsed">,
   { status }: Pick<Response, "status">,
@@ -92,11 +88,11 @@ export function mayHaveBody({ method, headers }: Pick<Request, "method" | "heade
 }
 
 /**
- * Returns a response that ends after the rest of the request's body was discarded. Where the server
- * accepts connections itself, Deno closes the connection at the end of the response.
+ * Returns a response that ends after the rest of the request's body is discarded. If svc accepts
+ * the connections, Deno closes them at the end of the response.
  *
- * The client gets the head and the content at once. A client that still waits to send its body gets the
- * whole response at once.
+ * The client gets the head and the content at once. A client that still waits to send its body gets
+ * the whole response at once.
  */
 export async function endAfterBody(
   request: Request,
@@ -119,7 +115,7 @@ export async function endAfterBody(
   return new Response(followed(body, discarded), { status, statusText, headers });
 }
 
-/** Returns a stream of a content that ends when a promise has resolved as well. */
+/** Returns a stream that ends after its content and after a promise has resolved. */
 function followed(
   content: ReadableStream<Uint8Array> | null,
   done: Promise<void>,

@@ -6,11 +6,11 @@ import { deferred } from "../../base/lib/deferred.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
 
 export interface DrainTimes {
-  /** Milliseconds without a request after which the drain expects no more. */
+  /** Milliseconds without a request after which no further request is expected. */
   readonly idleMs: number;
   /** Maximum number of checks of `idleMs` each. */
   readonly maxChecks: number;
-  /** Milliseconds in which bodies may arrive. */
+  /** Maximum milliseconds in which bodies may arrive. */
   readonly maxBodyMs: number;
 }
 
@@ -19,9 +19,9 @@ const defaultTimes: DrainTimes = { idleMs: 25, maxChecks: 6, maxBodyMs: 15_000 }
 /**
  * Holds the responses of a server between {@linkcode Drain.hold} and {@linkcode Drain.release}.
  *
- * A client that waits for a response sends no further request on the same connection. While the
- * drain holds all responses, each connection therefore either carries a request that the server has
- * received, or is idle and can be closed.
+ * A client that waits for a response sends no further request on the same connection. So while the
+ * drain holds all responses, each connection is either idle and can be closed, or has a request
+ * that the server has received.
  */
 export class Drain {
   readonly #wait: (milliseconds: number) => Promise<void>;
@@ -46,7 +46,7 @@ export class Drain {
     this.#requests++;
   }
 
-  /** Notes that a body arrives. Returns a function to call at its end. */
+  /** Records that a body is arriving. Returns a function to call at its end. */
   countBody(): () => void {
     const { promise, resolve } = deferred<void>();
     this.#bodies.add(promise);
@@ -56,12 +56,12 @@ export class Drain {
     };
   }
 
-  /** Marks each response from now on as the last of its connection. */
+  /** Makes each further response the last of its connection. */
   closeConnections(): void {
     this.#closesConnections = true;
   }
 
-  /** True once connections are closed. Responses must then {@linkcode pass} the drain. */
+  /** True after {@linkcode closeConnections}. Responses must then {@linkcode pass} the drain. */
   get isDraining(): boolean {
     return this.#closesConnections;
   }
@@ -77,10 +77,8 @@ export class Drain {
     }
   }
 
-  /**
-   * Holds responses while no body arrives, for a server that breaks bodies off when it closes. Responses
-   * are released while one arrives, for `maxBodyMs` at most.
-   */
+  /** Holds responses while no body arrives. For servers that interrupt bodies when they close.
+   * While a body arrives, responses are released, for at most `maxBodyMs`. */
   async holdBetweenBodies(schedule?: Schedule): Promise<void> {
     let isOver = false;
     const holdAgain = async () => {
@@ -101,7 +99,7 @@ export class Drain {
     this.#held = null;
   }
 
-  /** Waits until the drain releases the response, and marks it as the last of its connection. */
+  /** Waits until the drain releases the response, and makes it the last of its connection. */
   async pass(response: Response): Promise<Response> {
     await this.#held;
     if (this.isDraining) response.headers.set("Connection", "close");

@@ -1,5 +1,4 @@
-/** The port to the runtime's HTTP server. `serve_deno.ts` and `serve_node.ts` implement it. @module
- */
+/** Interface to the HTTP server of the runtime. `serve_deno.ts` and `serve_node.ts` implement it. @module */
 
 import type { Observation } from "../../base/observe/observation.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
@@ -8,16 +7,16 @@ import type { ConnectionLimits } from "./connection_table.ts";
 export interface ClientInfo {
   /** Address without port; null for a Unix socket. */
   readonly client: string | null;
-  /** The server sets `Content-Length` if the whole body is in memory. */
+  /** Whether the server sets `Content-Length` if the whole body is in memory. */
   readonly setsContentLength: true;
   /**
-   * Closes the connection soon after its responses were sent; absent where the runtime does. Where it is
-   * present, the runtime receives no more of a request's body once the response has ended.
+   * Closes the connection soon after its responses are sent. If present, the runtime stops reading
+   * a request's body when the response has ended. Absent if the runtime closes connections itself.
    */
   readonly close?: () => void;
-  /** Returns true while other clients wait for a connection; absent if they never do. */
+  /** Returns whether other clients wait for a connection. Absent if they never do. */
   readonly isContended?: () => boolean;
-  /** Called when the whole body has arrived. Default: the response tells it. */
+  /** Called when the whole body has arrived. Default: the response shows it. */
   readonly bodyReceived?: () => void;
 }
 
@@ -35,7 +34,7 @@ export interface HttpServerOptions {
     }
     | { readonly kind: "unix"; readonly path: string };
   readonly handler: RequestHandler;
-  /** Returns the response to a request whose handler rejects. */
+  /** Returns the response for a request whose handler rejects. */
   readonly onError: (error: unknown) => Response;
   /** Null if no limit is set. */
   readonly limits: ConnectionLimits | null;
@@ -45,11 +44,11 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** Port that the server listens on; null for a Unix socket. */
   readonly port: number | null;
-  /** Whether its shutdown breaks off bodies that arrive. Default: false. */
+  /** Whether shutdown interrupts bodies that are arriving. Default: false. */
   readonly breaksBodies?: true;
-  /** Resolves when the server has ended, and rejects if it fails. */
+  /** Resolves when the server has ended. Rejects if it fails. */
   readonly finished: Promise<void>;
-  /** Closes the socket, and ends when all requests have a response. Resolves when the socket is closed. */
+  /** Closes the socket, and ends after all responses. Resolves when the socket is closed. */
   shutdown(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Listens on a TCP address or a Unix socket and passes requests to a handler. @module */
+/** Listens on a TCP address or a Unix socket, and passes requests to a handler. @module */
 import type { Observation } from "../../base/observe/observation.ts";
 import { bind, type BoundServer, type ServerKind } from "./bind.ts";
 import type { ListenAddress } from "./listen_address.ts";
@@ -11,7 +11,7 @@ import type { ClientInfo, HttpServer, RequestHandler } from "./http_server.ts";
 
 export interface ListenOptions {
   readonly what: ServerKind;
-  /** Value of the `Server` header of responses that `serve` does not make. */
+  /** Value of `Server` for responses that the runtime creates. */
   readonly server: string;
   readonly serve: RequestHandler;
   /** Default: no limits. */
@@ -22,22 +22,20 @@ export interface ListenOptions {
 export interface Listening {
   /** Address and port, or the path of the Unix socket. */
   readonly address: string;
-  /** False after shutdown or a failure, or if another process removed the Unix socket's file. */
+  /** False after shutdown or failure, or if another process has removed the file of the Unix socket. */
   isOpen(): boolean;
-  /** Closes each connection after its next response, from now on. */
+  /** Closes each connection after its next response. */
   closeConnections(): void;
-  /**
-   * Holds responses until {@linkcode shutdown}. Resolves when no more requests arrive, with the number of
-   * those since the start.
-   */
+  /** Holds responses until {@linkcode shutdown}. Resolves when no more requests arrive, with the
+   * number of requests so far. */
   hold(): Promise<number>;
-  /** Holds, then closes the socket and idle connections. */
+  /** Holds responses, then closes the socket and idle connections. */
   closeSocket(): Promise<void>;
-  /** Accepts no more connections and resolves when the server has responded to all requests. */
+  /** Stops accepting connections. Resolves when all requests have a response. */
   shutdown(): Promise<void>;
 }
 
-/** Begins to listen. Rejects with an `Error` that names the address if it cannot be bound. */
+/** Starts to listen. Rejects with an `Error` that names the address if it cannot be bound. */
 export async function listen(
   listenAddress: ListenAddress,
   options: ListenOptions,
@@ -55,10 +53,8 @@ export async function listen(
   return keepListening(bound, { drain, observe });
 }
 
-/**
- * Restarts the server after a failure. Deno's server ends if it cannot accept a connection, for
- * instance if the process has no file descriptor left. Node's continues.
- */
+/** Restarts the server after a failure. Deno's server ends if it cannot accept a connection, for
+ * example without a free file descriptor. Node's continues. */
 class RestartedServer {
   /** Null between a failure and the restart. */
   current: HttpServer | null;
@@ -121,7 +117,7 @@ function keepListening(
   };
 }
 
-/** Waits, and lets the server receive what arrived meanwhile: on a busy machine a timer may end late. */
+/** Waits, and lets the server receive what has arrived. On a busy machine, a timer may be late. */
 async function waitAndReceive(milliseconds: number): Promise<void> {
   await wait(milliseconds);
   await turn();
@@ -159,7 +155,7 @@ function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler
   };
 }
 
-/** Returns the client with a function to call when the body has arrived. */
+/** Returns the client with a function that is called when the body has arrived. */
 function watched(client: ClientInfo, bodyReceived: () => void): ClientInfo {
   return {
     setsContentLength: true,
@@ -170,7 +166,7 @@ function watched(client: ClientInfo, bodyReceived: () => void): ClientInfo {
   };
 }
 
-/** Returns the response to a request whose body may still arrive. */
+/** Returns the response for a request whose body may still arrive. */
 async function respondBeforeBody(
   request: Request,
   response: Response,
@@ -192,7 +188,7 @@ async function respondBeforeBody(
 
 const requestTimeout = 408;
 
-/** Returns the response, or a 204 instead of a 205, which Deno sends without its length. */
+/** Returns the response. A 205 becomes 204, because Deno would send it without its length. */
 function withLength(response: Response): Response {
   if (response.status !== 205) return response;
   return new Response(null, { status: 204, headers: response.headers });

@@ -24,7 +24,7 @@ export function apiListenAddress(
   return { kind: "tcp", host, port, reusePort };
 }
 
-/** Returns the address of the admin server; null if the configuration sets none. */
+/** Returns the address of the admin server; null if it is not configured. */
 export function adminListenAddress(
   config: Pick<
     Config,

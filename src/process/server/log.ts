@@ -1,4 +1,4 @@
-/** The process's logs: the access log on stdout, the diagnostic log on stderr. @module */
+/** The logs of the process: the access log on stdout, the diagnostic log on stderr. @module */
 import type { CallWords } from "../../base/observe/call_words.ts";
 import { LineSink } from "../../base/observe/line_sink.ts";
 import type { Observation } from "../../base/observe/observation.ts";
@@ -10,21 +10,18 @@ export interface Log {
   readonly observe: (event: Observation) => void;
   /** Sets the function that returns the current settings. */
   readonly setSettings: (settings: () => LogSettings) => void;
-  /** Adds lines that are formatted already: texts without a last line feed, possibly empty. */
+  /** Adds formatted lines: texts without the last line feed, possibly empty. */
   readonly addLines: (lines: { readonly access: string; readonly diagnostics: string }) => void;
-  /** Passes each line of the diagnostic log to a function, too. */
+  /** Also passes each line of the diagnostic log to a function. */
   readonly tapDiagnostics: (take: (line: string) => void) => void;
-  /**
-   * Resolves when all lines are written, or after one second. The process calls it before it
-   * exits.
-   */
+  /** Resolves when all lines are written, or after one second. Must be called before the process exits. */
   readonly flush: () => Promise<void>;
 }
 
-/** Timeout in ms for a reader of the logs that has stopped reading. */
+/** Milliseconds to flush, because the reader of the logs may have stopped. */
 const flushTimeoutMs = 1000;
 
-/** Opens the logs; `call` has the words of calls that they advise. */
+/** Opens the logs. `call` has the words for calls in advice. */
 export function openLog(initial: LogSettings, call: CallWords): Log {
   let settings = () => initial;
   const diagnostics = new LineSink({ write: (bytes) => writeAll(stderr, bytes) });

@@ -3,13 +3,13 @@
  *
  * When a process receives SIGUSR1, the event loop of Deno's main thread opens a debugger on
  * 127.0.0.1:9229, which serves every user of the machine (denoland/deno#35738). Deno has no option
- * against that. This main thread blocks until the program ends, so its event loop never runs, and
- * the debugger never opens. Signals still reach the listeners that the worker adds.
+ * to prevent that. Here, the main thread blocks until the program ends, so its event loop never
+ * runs, and the debugger never opens. The worker's signal listeners still work.
  *
  * @module
  */
 
-/** A module that a worker can run. */
+/** A module that can run in a worker. */
 export interface Program {
   /** Runs with the process's arguments. Resolves with the exit code. */
   readonly main: (argv: readonly string[]) => Promise<number>;
@@ -23,26 +23,19 @@ export interface WorkerStart {
   readonly exitCode: Int32Array;
 }
 
-/** Placeholder for the exit code of a program that has not ended. */
+/** Value of the exit code while the program runs. */
 export const running = -1;
 
-/**
- * Signals that request a reload. Their default action ends the process. The main thread ignores
- * them until the program listens.
- */
+/** Signals for a reload. By default they would end the process, so the main thread ignores them
+ * until the program listens. */
 const reloadSignals = ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
 
-/**
- * Deno listens for SIGUSR1 after this time, in milliseconds from the start of the process. If the
- * main thread gets here earlier, no debugger is open.
- */
+/** Time after the start of the process at which Deno begins to listen for SIGUSR1. Before it, no
+ * debugger is open. */
 const debuggerDelayMs = 500;
 
-/**
- * Runs the module's `main` in a worker. Then ends the process with the exit code that `main`
- * resolves with, or with 1 after an uncaught error. Call it before anything else: code between the
- * start of the process and this call is not protected.
- */
+/** Runs the module's `main` in a worker. Then ends the process with its exit code, or with 1 after
+ * an uncaught error. Must be called first: code before it is not protected. */
 export function runInWorker(program: URL): never {
   for (const signal of reloadSignals) Deno.addSignalListener(signal, () => {});
   const exitCode = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)).fill(
@@ -58,7 +51,7 @@ export function runInWorker(program: URL): never {
   Deno.exit(Atomics.load(exitCode, 0));
 }
 
-/** Closes the debugger, which would accept connections even while the main thread waits. */
+/** Closes the debugger, which would accept connections even while the main thread blocks. */
 function closeDebugger(): void {
   // An import would load the module in every process, which takes 15 ms.
   process.getBuiltinModule("node:inspector").close();

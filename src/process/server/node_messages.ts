@@ -2,10 +2,11 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { FastResponse, NodeRequest } from "srvx/node";
 
-/** A body whose `Content-Length` is at most this is read without a stream. */
+/** A body with at most this `Content-Length` is read without a stream. */
 const maxCollectedBytes = 64 * 1024;
 
-/** A request that reads a short body directly: a web stream costs more than the rest of a write request. */
+/** A request that reads a short body directly, because a web stream would cost more than the rest
+ * of a write request. */
 export class NodeServerRequest extends NodeRequest {
   readonly #incoming: IncomingMessage;
   #isCollected = false;
@@ -15,7 +16,7 @@ export class NodeServerRequest extends NodeRequest {
     this.#incoming = context.req as IncomingMessage;
   }
 
-  /** The target as received: the base class would normalise it. */
+  /** The target as received; the base class would normalise it. */
   override get url(): string {
     const { url = "/", headers } = this.#incoming;
     return url.startsWith("/") ? `http://${headers.host ?? "localhost"}${url}` : url;
@@ -33,7 +34,7 @@ export class NodeServerRequest extends NodeRequest {
   }
 }
 
-/** A response that is sent with the reason phrase of its status, unless it has a reason phrase. */
+/** A response that is sent with the standard reason phrase of its status, unless it has another. */
 export class NodeServerResponse extends FastResponse {
   override get statusText(): string {
     return super.statusText || (STATUS_CODES[this.status] ?? "");

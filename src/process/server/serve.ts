@@ -37,25 +37,23 @@ import { shortPath } from "../../base/lib/files.ts";
 export interface ServeDependencies {
   readonly reader: ConfigReader;
   readonly log: Log;
-  /** The words of calls that the log advises. */
+  /** The words for calls in log advice. */
   readonly call: CallWords;
   readonly reloads: ReloadSignals;
   /** An open database. Default: `serve` opens the database of the configuration. */
   readonly database?: Database | null;
-  /** Quick mode: its data and choices. Default: null. */
+  /** Data and choices of quick mode; null if not in quick mode. Default: null. */
   readonly quick?: QuickStart | null;
-  /** Sends browsers from `/` to the console. Default: false. */
+  /** Whether `/` redirects browsers to the console. Default: false. */
   readonly opensConsole?: boolean;
-  /** Answers the requests of the API's port. Default: the handler does. */
+  /** Opens a front that answers requests on the API's port. Default: the handler answers. */
   readonly front?: ServeEvents["front"];
-  /** Wings in front of the wings of the program. Default: none. */
+  /** Wings that precede the wings of the program. Default: none. */
   readonly wings?: ServeEvents["wings"];
 }
 
-/**
- * Serves until SIGTERM or SIGINT. Resolves with the exit code: 0, or 1 after a fatal failure, which
- * the log names. Rejects with an `Error` of one line if the service cannot start.
- */
+/** Serves until SIGTERM or SIGINT. Resolves with the exit code: 0, or 1 after a fatal failure,
+ * which is logged. Rejects with an `Error` of one line if the service cannot start. */
 export async function serve(dependencies: ServeDependencies): Promise<number> {
   const fatal = deferred<number>();
   const served = serveUntilStopped(dependencies, () => fatal.resolve(1)).then(() => 0);
@@ -118,7 +116,7 @@ async function serveUntilStopped(
   await stopServing(appState, { api, admin, front, isEmbedded: embedded });
 }
 
-/** Opens the parts of a process that follow its service, and the function that passes events to them. */
+/** Opens the watchers of a service, and the function that passes events to them. */
 function openFollowers(
   log: Log,
   { config, team, pool }: {
@@ -140,7 +138,7 @@ function openFollowers(
   return { adminConsole, watchers, observe, loaded: loaded.promise };
 }
 
-/** Resolves when all requests are answered and the service is closed. */
+/** Resolves when all requests have a response and the service is closed. */
 async function stopServing(
   appState: AppState,
   { api, admin, front, isEmbedded }: {
@@ -161,11 +159,11 @@ async function stopServing(
 
 /** The API, served by this thread or by workers. */
 interface ServingApi extends Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
-  /** Whether other threads have not stopped. Default: false. */
+  /** Returns whether other threads still run. Default: false. */
   readonly isRunning?: boolean;
 }
 
-/** Returns the workers of a process; null if its thread serves. */
+/** Returns the workers of a process; null if a single thread serves. */
 async function makeTeam(config: Config, observe: Log["observe"]): Promise<WorkerTeam | null> {
   const workers = countWorkers(config, observe);
   if (workers === 1) return null;
@@ -184,7 +182,7 @@ async function startEmbedded({ database, observe }: AppState, reader: ConfigRead
   });
 }
 
-/** Notices changes of the schema from now on. Resolves after the first attempt to load it. */
+/** Starts to observe the schema. Resolves after the first attempt to load it. */
 function load(appState: AppState): Promise<void> {
   appState.listen();
   return appState.reloadSchema();

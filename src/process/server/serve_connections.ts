@@ -1,6 +1,6 @@
 /**
- * Accepts connections and serves each one by itself, so that it can be closed. `Deno.serve` has neither
- * timeouts nor a limit of connections (denoland/deno#3515).
+ * Accepts connections and serves each one separately, so that it can be closed. `Deno.serve` has
+ * neither timeouts nor a limit of connections (denoland/deno#3515).
  *
  * Deno serves one connection by an internal function, which is also used by `Deno.serve`. Only this
  * file uses it; see docs/decisions/accepting-connections.md.
@@ -16,7 +16,7 @@ import {
   type OpenConnection,
 } from "./connection_table.ts";
 
-/** Responds to a request. `completed` settles when the response was sent, or cannot be sent. */
+/** Responds to a request. `completed` settles when the response is sent, or cannot be sent. */
 export type ConnectionHandler = (
   request: Request,
   info: { readonly completed: Promise<void> },
@@ -29,7 +29,7 @@ interface ServedConnection {
   shutdown(): Promise<void>;
 }
 
-/** Deno's internal function. The connection belongs to it from then on. */
+/** Deno's internal function. It takes ownership of the connection. */
 export type ServeConnection = (
   connection: Deno.Conn,
   signal: AbortSignal,
@@ -53,29 +53,29 @@ export function denoServeConnection(
 export interface ConnectionControl {
   /** Ends the connection after its responses. */
   readonly close: () => void;
-  /** Returns true while other clients wait for a connection; absent without a limit. */
+  /** Returns whether other clients wait for a connection; absent if there is no limit. */
   readonly isContended?: () => boolean;
 }
 
 export interface ConnectionServerOptions extends ConnectionTableOptions {
   readonly listener: Pick<Deno.Listener, "accept" | "close">;
   readonly serveConnection: ServeConnection;
-  /** Returns the handler of the requests of a connection. */
+  /** Returns the handler for the requests of a connection. */
   readonly handlerOf: (connection: Deno.Conn, control: ConnectionControl) => ConnectionHandler;
   readonly onError: (error: unknown) => Response;
   readonly clock: Clock;
-  /** Lets pending work run. Default: one turn of the event loop. */
+  /** Yields to pending work. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
 }
 
 export interface ConnectionServer {
   /** Resolves when the server has ended, and rejects if the listener fails. */
   readonly finished: Promise<void>;
-  /** Accepts what has connected, then closes the listener. Resolves when it is closed. */
+  /** Accepts the connections that are waiting, then closes the listener. Resolves when it is closed. */
   shutdown(): Promise<void>;
 }
 
-/** Milliseconds before the next attempt, if the process has no descriptor for a connection. */
+/** Milliseconds before the next attempt if the process has no free descriptor. */
 const retryDelayMs = 100;
 
 export function serveConnections(options: ConnectionServerOptions): ConnectionServer {
@@ -112,13 +112,11 @@ interface TrackedConnection {
   readonly open: OpenConnection;
 }
 
-/** Most turns that {@linkcode untilQuiet} waits. */
+/** Maximum number of turns that {@linkcode untilQuiet} waits. */
 const maxTurns = 50;
 
-/**
- * Resolves after a turn without a new connection. The kernel resets connections that wait in the queue of a
- * listener when it closes.
- */
+/** Resolves after a turn without a new connection. The kernel resets connections that are still
+ * queued when their listener closes. */
 async function untilQuiet(count: () => number, pause = turn): Promise<void> {
   for (let turns = 0, before = -1; turns < maxTurns && before !== count(); turns++) {
     before = count();
@@ -126,13 +124,11 @@ async function untilQuiet(count: () => number, pause = turn): Promise<void> {
   }
 }
 
-/** Milliseconds in which the first request of a connection may still arrive. */
+/** Milliseconds in which the first request of a connection may arrive. */
 const firstRequestMs = 500;
 
-/**
- * Ends a connection, one with requests after their responses: when a connection is shut down, the runtime
- * breaks off the bodies that it receives.
- */
+/** Ends a connection, after the responses to its requests: the runtime interrupts bodies when their
+ * connection is shut down. */
 function shutDown({ server, open }: TrackedConnection, table: ConnectionTable, clock: Clock): void {
   const shutdown = () => void server.shutdown().catch(() => {});
   if (open.open > 0) return table.closeSoon(open);
@@ -228,10 +224,8 @@ function serveOne(
   return accepted;
 }
 
-/**
- * Aborts a connection. The runtime's listener throws if the connection has ended or is being shut down.
- * Uncaught, that would end the process.
- */
+/** Aborts a connection. The runtime's listener throws if the connection has ended or is being shut
+ * down, and the uncaught error would end the process. */
 class Abortion extends AbortController {
   constructor() {
     super();
@@ -253,7 +247,7 @@ function attempt(run: () => void): void {
   }
 }
 
-/** Returns the handler, which tells the table when requests begin and end. */
+/** Returns a handler that records the start and end of requests in the table. */
 function tracked(
   handler: ConnectionHandler,
   connection: OpenConnection,

@@ -18,12 +18,13 @@ export function start(options: HttpServerOptions): Promise<HttpServer> {
   );
 }
 
-/** `Deno.listen` shares a port with the flag `--unstable-net` only, `Deno.serve` without it, too. */
+/** Returns whether `Deno.listen` can share a port, which needs the flag `--unstable-net`.
+ * `Deno.serve` does not need it. */
 function canListen(address: HttpServerOptions["address"]): boolean {
   return address.kind === "unix" || !address.reusePort || "listenDatagram" in Deno;
 }
 
-/** Leaves connections to `Deno.serve`, which has no limits for them. */
+/** Serves all connections by `Deno.serve`, which has no limits. */
 function serveAll({ address, handler, onError, limits, observe }: HttpServerOptions): HttpServer {
   if (limits !== null && limits.keys.length > 0) {
     observe({ kind: "limits-unavailable", keys: limits.keys });
@@ -44,7 +45,7 @@ function serveAll({ address, handler, onError, limits, observe }: HttpServerOpti
   return { port: server.addr.port, ...bound(server) };
 }
 
-/** Accepts connections and serves them within limits. */
+/** Accepts and serves connections within limits. */
 function serveEach(
   { address, handler, onError, limits, observe }: HttpServerOptions,
   serveConnection: ServeConnection,
@@ -81,7 +82,7 @@ function bound(server: Pick<Deno.HttpServer, "finished" | "shutdown">) {
   return { finished: server.finished, shutdown, breaksBodies: true } as const;
 }
 
-/** Reads the client's address on first use, since most requests do not need it. */
+/** A client whose address is read at first use, because most requests do not need it. */
 class ConnectedClient implements ClientInfo {
   readonly setsContentLength = true as const;
   readonly #info: Deno.ServeHandlerInfo;
@@ -99,10 +100,7 @@ function addressOf(address: Deno.Addr): string | null {
   return "hostname" in address ? address.hostname : null;
 }
 
-/**
- * Returns a response to HEAD that Deno sends correctly: unless its body is a stream, Deno sets the
- * length 0.
- */
+/** Returns a response to HEAD that Deno sends correctly. Deno sets the length 0 unless the body is a stream. */
 function headResponse(response: Response): Response {
   if (response.headers.has("Content-Length") || !hasBody(response.status)) return response;
   return new Response(new ReadableStream({ start: (controller) => controller.close() }), response);

@@ -1,6 +1,5 @@
 /** Serves HTTP with Node's server. The package srvx converts between its messages and `Request` and
- * `Response`. Node's classes for these would take most of the time of a short request. @module
- */
+ * `Response`. Node's own classes would take most of the time of a short request. @module */
 import {
   createServer,
   type IncomingMessage,
@@ -37,7 +36,7 @@ export async function start(options: HttpServerOptions): Promise<HttpServer> {
   };
 }
 
-/** Settings with which Node's server behaves as Deno's does. */
+/** Settings with which Node's server behaves like Deno's. */
 const serverSettings = {
   // An idle connection stays open: a proxy may just be about to use it.
   keepAliveTimeout: 0,
@@ -47,7 +46,7 @@ const serverSettings = {
   maxHeaderSize: 400 * 1024,
 };
 
-/** Period of Node's check for headers that are late, in milliseconds. */
+/** Period of Node's check for late headers, in milliseconds. */
 const connectionsCheckingInterval = 1000;
 
 function settingsOf({ limits }: Pick<HttpServerOptions, "limits">): ServerOptions {
@@ -57,7 +56,7 @@ function settingsOf({ limits }: Pick<HttpServerOptions, "limits">): ServerOption
   return { ...serverSettings, ...ofHeader, keepAliveTimeout };
 }
 
-/** Counts connections. Node closes those above the limit at once. */
+/** Limits connections. Node closes those above the limit at once. */
 function applyLimits(
   server: Server,
   { limits, observe }: Pick<HttpServerOptions, "limits" | "observe">,
@@ -74,7 +73,7 @@ function applyLimits(
   });
 }
 
-/** Longest request target. Deno's server refuses longer ones in the same way. */
+/** Maximum length of the request target, above which Deno's server rejects it in the same way. */
 const maxTargetLength = 65_534;
 
 function bind(server: Server, address: HttpServerOptions["address"]): Promise<void> {
@@ -97,7 +96,7 @@ function tcpOptions(
   return { host, port, reusePort, exclusive: true };
 }
 
-/** Node has the option from 22.12 and 23.1 on, and ignores it before. */
+/** Whether Node can share a port. It has the option from 22.12 and 23.1 on, and ignores it before. */
 function canReusePort(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   return major > 23 || major === 22 && minor >= 12 || major === 23 && minor >= 1;
@@ -135,8 +134,8 @@ async function respond(
 }
 
 /**
- * Delays the end of a response until the rest of the request's body is discarded. Otherwise Node would
- * close the connection under a client that still sends, and the client would lose the response.
+ * Delays the end of a response until the rest of the request's body is discarded. Otherwise Node
+ * would close the connection while the client still sends, and the client would lose the response.
  */
 function endAfterBody(outgoing: ServerResponse, incoming: IncomingMessage): void {
   const end = outgoing.end.bind(outgoing);

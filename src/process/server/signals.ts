@@ -5,7 +5,7 @@ import type { Observation } from "../../base/observe/observation.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { deferred } from "../../base/lib/deferred.ts";
 
-/** The signals that stop the process. Those after the second have no effect. */
+/** The signals that stop the process. Only the first two have an effect. */
 export interface StopSignals {
   /** Resolves with the first one. */
   readonly first: Promise<"SIGTERM" | "SIGINT">;
@@ -40,10 +40,8 @@ const reloadOf = {
 /** Descriptors of stdin and stderr. */
 const standardStreams = [0, 2] as const;
 
-/**
- * Listens for the signals that request a reload, from its construction on. A SIGHUP because the
- * terminal has closed stops the process instead of a reload.
- */
+/** Listens for reload signals from its construction on. A SIGHUP after the terminal was closed
+ * stops the process instead. */
 export class ReloadSignals {
   readonly #appState = deferred<Reloadable>();
   readonly #terminals = standardStreams.filter((descriptor) => isatty(descriptor));
@@ -59,7 +57,7 @@ export class ReloadSignals {
     for (const { signal, listener } of this.#listeners) process.on(signal, listener);
   }
 
-  /** Sets the service to reload. Reloads for signals that arrived earlier begin now. */
+  /** Sets the service to reload. Signals that have arrived earlier cause a reload now. */
   connect(appState: Reloadable): void {
     this.#appState.resolve(appState);
   }
@@ -69,7 +67,7 @@ export class ReloadSignals {
     void this.#appState.promise.then((appState) => appState[reload]());
   }
 
-  /** The descriptor of a terminal that has closed is not one of a terminal. */
+  /** Returns whether the terminal was closed, after which its descriptor is not one of a terminal. */
   #hasLostTerminal(): boolean {
     return this.#terminals.some((descriptor) => !isatty(descriptor));
   }

@@ -7,16 +7,14 @@ import { version } from "../../base/version.ts";
 export interface Tracing {
   /** Records stages as spans within the span that Deno opens for each request. */
   readonly traceStage: TraceStage;
-  /** Sets an attribute of the span that is open. */
+  /** Sets an attribute of the open span. */
   readonly setSpanAttribute: (name: string, value: number) => void;
-  /** Returns the span that is open, or null. */
+  /** Returns the open span, or null. */
   readonly activeSpan: () => SpanContext | null;
 }
 
-/**
- * Opens tracing. Resolves with null unless `OTEL_DENO` is `true` or `1`; the OpenTelemetry package is
- * not loaded then.
- */
+/** Opens tracing. Loads the OpenTelemetry package if `OTEL_DENO` is `true` or `1`; otherwise
+ * resolves with null. */
 export async function openTracing(): Promise<Tracing | null> {
   if (!["true", "1"].includes(process.env["OTEL_DENO"] ?? "")) return null;
   const { trace } = await import("@opentelemetry/api");

@@ -6,7 +6,7 @@ addEventListener("message", (event) => void start((event as MessageEvent<WorkerS
   once: true,
 });
 
-/** The main thread cannot receive the worker's uncaught errors, so they end the process here. */
+/** Runs the program. Uncaught errors end the process here, because the main thread cannot receive them. */
 async function start({ program, exitCode }: WorkerStart): Promise<void> {
   const exit = (code: number) => {
     Atomics.store(exitCode, 0, code);

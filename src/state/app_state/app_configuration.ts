@@ -20,13 +20,13 @@ import { type ClientLimits, prepareAuth, prepareClientLimits, type Snapshot } fr
 
 /** A configuration that was read and not yet applied. */
 export interface LoadedConfig {
-  /** Number of the read; a later one has a higher number. */
+  /** Number of the read. A later read has a higher number. */
   readonly read: number;
   readonly values: DatabaseValues;
   readonly state: PreparedState & Pick<Snapshot, "config" | "roles">;
-  /** Changed options that take effect after a restart. */
+  /** Changed options that need a restart to take effect. */
   readonly unapplied: readonly string[];
-  /** Makes an error that names the place of an option. */
+  /** Returns an error that contains the place of an option. */
   readonly makeOptionError: (key: string, problem: string) => Error;
 }
 
@@ -48,7 +48,7 @@ export class AppConfiguration {
   readonly #initialConfig: Config;
   /** Values in the database from which the current configuration was made. */
   #databaseValues: DatabaseValues = noValues;
-  /** Number of reads. Of two concurrent reads the later one is applied. */
+  /** Number of reads so far. Of two concurrent reads, the later one is applied. */
   #reads = 0;
 
   constructor(parts: AppConfigurationParts) {
@@ -78,7 +78,7 @@ export class AppConfiguration {
     return { read, values, state: { config, roles, ...prepared }, unapplied, makeOptionError };
   }
 
-  /** Throws if a changed option names what the database lacks: each request would fail. */
+  /** Throws if a changed option names an object that does not exist, because each request would fail. */
   async #checkNames(config: Config, makeError: LoadedConfig["makeOptionError"]): Promise<void> {
     const { cache, config: current } = this.#state.snapshot;
     if (cache === null) return;
@@ -109,7 +109,7 @@ export class AppConfiguration {
     if (!failurePolicy.isEnding) observe({ kind: "config-reload-failed", message });
   }
 
-  /** Whether a configuration needs another schema cache than the one that serves. */
+  /** Returns whether a configuration needs another schema cache than the current one. */
   needsLoad({ state: { config } }: LoadedConfig): boolean {
     const { cache, config: current } = this.#state.snapshot;
     return cache !== null && schemaCacheKey(config) !== schemaCacheKey(current);
@@ -134,7 +134,9 @@ export class AppConfiguration {
     observe({ kind: "legacy-role-path", path: rolePath.text, guide: dialect.rolePathGuide });
   }
 
-  /** Returns whether a configuration that was read is applied: false if a later read has begun. */
+  /**
+   * Returns whether a configuration that was read may be applied: false if a later read has begun.
+   */
   accepts({ read, values }: Pick<LoadedConfig, "read" | "values">): boolean {
     if (read !== this.#reads) return false;
     this.#databaseValues = values;

@@ -114,7 +114,7 @@ export class AppState extends AppStateBase {
     return appState;
   }
 
-  /** The state that other threads follow. Its parts are replaced, never changed. */
+  /** The state that other threads follow. Its parts are replaced, never changed in place. */
   get followed(): FollowedParts {
     const { config, roles, serverVersion, usesBlocks } = this.snapshot;
     return {
@@ -139,10 +139,8 @@ export class AppState extends AppStateBase {
     return waits.length === 0 ? 1 : Math.min(...waits);
   }
 
-  /**
-   * Notices changes of the schema from now on: listens for notifications, or polls. Fetches the keys of
-   * issuers, and keeps them fresh.
-   */
+  /** Starts to observe the schema, by notifications or by polling. Fetches the keys of issuers, and
+   * refreshes them. */
   listen(): void {
     this.database.observeServers?.();
     this.#remoteKeySets.start();
@@ -157,22 +155,22 @@ export class AppState extends AppStateBase {
     return this.#reloader.request();
   }
 
-  /**
-   * Reloads the schema cache if it is stale, which a request that ended with `error` may show.
-   * Returns null if it is not, or if that takes a look at the database.
-   */
+  /** Reloads the schema cache if it is stale, which `error` of a request may indicate. Returns null
+   * if it is not stale, or if only a check in the background can tell. */
   reloadIfStale(error: ServiceError | null): Promise<void> | null {
     if (error !== null && mayBeStale(error)) this.missName();
     return this.#staleness.claimReload(error) ? this.reloadSchema() : null;
   }
 
-  /** Loads the schema cache unless a load runs or is scheduled, since a connection was lost. */
+  /** Loads the schema cache after a lost connection, unless a load runs or is scheduled. */
   recover(): void {
     this.#server.request();
     this.#reloader.recover();
   }
 
-  /** Looks soon whether the schema has changed, since a request names something unknown. */
+  /**
+   * Starts a check of whether the schema has changed, because a request names something unknown.
+   */
   missName(): void {
     this.#watch?.missed();
   }

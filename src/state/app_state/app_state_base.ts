@@ -1,5 +1,4 @@
-/** The parts of the state in a thread that loads it, and in one that follows another thread. @module
- */
+/** The common part of the state, for a thread that loads it and for one that follows another thread. @module */
 import {
   type Database,
   type DatabaseOptions,
@@ -75,14 +74,14 @@ export abstract class AppStateBase {
     if (isCounted) this.#eventLoop.start(metricRegistry);
   }
 
-  /** Has the schema cache loaded again, since a connection was lost. */
+  /** Causes a load of the schema cache, because a connection was lost. */
   abstract recover(): void;
 
   get snapshot(): Snapshot {
     return this.#snapshot;
   }
 
-  /** Replaces parts of the state, for requests that begin from now on. */
+  /** Replaces parts of the state for requests that begin from now on. */
   replace(parts: Partial<Snapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...parts };
   }
@@ -98,7 +97,7 @@ export abstract class AppStateBase {
     return this.#ending.signal;
   }
 
-  /** Ends the streams that would not end by themselves. */
+  /** Ends endless streams, such as live queries. */
   endStreams(): void {
     this.#ending.abort();
     this.#eventLoop.stop();
@@ -109,7 +108,7 @@ export abstract class AppStateBase {
     if (!this.failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) this.recover();
   }
 
-  /** Returns the metrics of what each thread that serves has: a pool and a cache of tokens. */
+  /** Returns the metrics that each serving thread has, about its pool and its token cache. */
   metrics(): Metrics {
     const { auth, serverVersion } = this.#snapshot;
     return {

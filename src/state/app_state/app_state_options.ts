@@ -15,14 +15,11 @@ export interface AppStateBaseOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
-  /**
-   * Ends the process. The service calls it once, after it has reported a fatal failure. Default: the
-   * service continues.
-   */
+  /** Ends the process. Called once, after a fatal failure was reported. Default: the service continues. */
   readonly onFatal?: () => void;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
-  /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */
+  /** Sets an attribute of the open OpenTelemetry span. Default: null. */
   readonly setSpanAttribute?: SetSpanAttribute | null;
   /** Returns the span of OpenTelemetry that the current request belongs to. Default: null. */
   readonly activeSpan?: (() => SpanContext | null) | null;
@@ -30,7 +27,7 @@ export interface AppStateBaseOptions {
   readonly isCounted?: boolean;
   /** Counter of requests that several states share. Default: a separate counter, if `isCounted`. */
   readonly requestMetrics?: RequestMetrics;
-  /** Returns whether requests are measured in the queue and in the database. Default: false. */
+  /** Returns whether the time of requests in the queue and in the database is measured. Default: false. */
   readonly isTimed?: () => boolean;
 }
 

@@ -44,12 +44,12 @@ export class FailurePolicy {
     return this.#options.config().dbPoolAutomaticRecovery;
   }
 
-  /** Whether the service ends where a pooler in transaction mode loses prepared statements. */
+  /** Whether the service ends if a pooler in transaction mode loses prepared statements. */
   get #endsAtPooler(): boolean {
     return this.#options.config().dbPreparedStatements !== "auto";
   }
 
-  /** Whether a failed attempt is followed by another one. */
+  /** Whether the service retries after a failed attempt. */
   get willRetry(): boolean {
     return !this.#isEnding && this.#recovers;
   }
@@ -110,10 +110,8 @@ export class FailurePolicy {
     return this.exit({ kind: "statement-refused", error, name: dialect.displayName });
   }
 
-  /**
-   * Ends the process because a pooler in transaction mode loses prepared statements. Reports it only where
-   * the database does without.
-   */
+  /** Ends the process because a pooler in transaction mode loses prepared statements. Only reports
+   * it if the service can do without them. */
   exitOnPooler(): void {
     if (!this.#endsAtPooler) return this.#options.observe({ kind: "statements-unnamed" });
     const error = {

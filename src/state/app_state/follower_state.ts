@@ -1,5 +1,5 @@
-/** The state of a thread that follows another thread: it has separate connections and caches, and
- * receives everything that the other one loads. @module */
+/** The state of a thread that follows another thread. It has its own connections and caches, and
+ * receives all loaded data from the other thread. @module */
 import type { Fetch } from "../auth/fetch_document.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
 import { RemoteKeySets } from "../auth/remote_key_set.ts";
@@ -21,33 +21,35 @@ import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
 import type { StateChange } from "./state_change.ts";
 
-/** The followed state, as a follower reaches it. */
+/** The interface of the followed state that a follower uses. */
 export interface FollowedState {
   /** Whether the followed state is ready. */
   isReady(): Promise<boolean>;
   /** A connection was lost. */
   recover(): void;
-  /** A request names something that the schema cache lacks. */
+  /** Reports that a request names something that the schema cache lacks. */
   missName(): void;
 }
 
 interface FollowingOptions extends Omit<AppStateBaseOptions, "requestMetrics"> {
-  /** Threads that count requests in parallel. */
+  /** Number of threads that count requests, each a part. */
   readonly threads: number;
   /** The dialect of the configuration, by name. */
   readonly dialect: string;
   readonly followed: FollowedState;
-  /** Returns this thread's part of limits that the process divides. Default: all of them. */
+  /** Returns this thread's share of limits that the process divides. Default: the whole limits. */
   readonly shareOf?: (config: Omit<Config, "wingOptions">) => Config;
   /** Ends the process, after a fatal failure was reported. */
   readonly onFatal: () => void;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
   readonly fetch?: Fetch;
-  /** The clock of questions to the database. Default: that of the system. */
+  /** Clock for queries of the database's state. Default: the system's. */
   readonly clock?: Pick<Clock, "now" | "schedule">;
 }
 
-/** Milliseconds between two reports of missing names, of which a client can cause any number. */
+/**
+ * Minimum milliseconds between two reports of missing names, since a client can cause any number.
+ */
 const missIntervalMs = 100;
 
 /** Serves with the state of another thread. */
@@ -55,14 +57,16 @@ export class FollowerState extends AppStateBase implements HandlerState {
   readonly revocations: HandlerState["revocations"];
   readonly #options: FollowingOptions;
   readonly #keys: RemoteKeySets;
-  /** Suspects this thread's connections. The followed thread reports the silence. */
+  /**
+   * Detects a silent database on this thread's connections. Only the followed thread reports it.
+   */
   readonly #heartbeat: Heartbeat;
   #revocations: LoadedRevocations | null = null;
-  /** When the last missing name was reported, in epoch milliseconds. */
+  /** Time of the last report of a missing name, in epoch milliseconds. */
   #missedAt = -Infinity;
-  /** When the followed thread connects again, in epoch milliseconds. */
+  /** Time at which the followed thread reconnects, in epoch milliseconds. */
   #retryAt = -Infinity;
-  /** The last change; each one waits for the one before. */
+  /** The last change. Each one waits for the previous one. */
   #applied: Promise<void> = Promise.resolve();
 
   private constructor(options: FollowingOptions, snapshot: Snapshot, keys: RemoteKeySets) {
@@ -98,12 +102,12 @@ export class FollowerState extends AppStateBase implements HandlerState {
     return appState;
   }
 
-  /** Applies a change as a whole, after those before it. A request in progress keeps its snapshot. */
+  /** Applies a change as a whole, after the previous ones. A request in progress keeps its snapshot. */
   apply(change: StateChange): Promise<void> {
     return this.#applied = this.#applied.then(() => this.#apply(change));
   }
 
-  /** Receives the seconds until the followed thread connects again. */
+  /** Receives the seconds until the followed thread reconnects. */
   setRetry(seconds: number): void {
     this.#retryAt = this.now() + seconds * 1000;
   }
@@ -117,7 +121,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
     return this.#options.followed.isReady();
   }
 
-  /** Never reloads by itself: the followed thread does. */
+  /** Returns null: only the followed thread reloads. */
   reloadIfStale(error: ServiceError | null): null {
     if (error === null || !mayBeStale(error)) return null;
     const waitedMs = Math.abs(this.now() - this.#missedAt);
@@ -156,7 +160,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
     this.#keys.keep(remoteKeySetsOf(this.snapshot.auth.issuers));
   }
 
-  /** A list that was never read is read by the followed thread, again and again. */
+  /** Returns the current list. If it was never read, the followed thread keeps trying. */
   #currentRevocations(): ReturnType<HandlerState["revocations"]["current"]> {
     const source = this.snapshot.config.jwtRevocations;
     if (source === null) return null;

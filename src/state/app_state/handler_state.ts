@@ -1,4 +1,4 @@
-/** The part of the state that the handler of requests uses. @module */
+/** The part of the state that the request handler uses. @module */
 import type { RevocationList } from "./revocation_list.ts";
 import type { AppState } from "./app_state.ts";
 

@@ -1,28 +1,28 @@
-/** Asks the database each second whether it answers. @module */
+/** Checks each second whether the database answers. @module */
 import { type Schedule, untilNextSecond } from "../../base/lib/timers.ts";
 import type { Database } from "../../database/database.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 
 interface HeartbeatOptions {
   readonly database: Pick<Database, "ask" | "suspect" | "version">;
-  /** Sends a question over the listening connection; null without one. Default: null. */
+  /** Sends a query over the listening connection; null without such a connection. Default: null. */
   readonly askListener?: () => Promise<void> | null;
   /** Called when the database answers again. Default: nothing is called. */
   readonly onAnswer?: () => void;
-  /** Default: the silence is not reported. */
+  /** Receives reports of silence. Default: silence is not reported. */
   readonly observe?: (event: Observation) => void;
   /** Milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
 }
 
-/** The longest wait for an answer. */
+/** Maximum time to wait for an answer. */
 const maxSilenceMs = 1000;
 
 /** Knows whether the database answers. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  /** When the first question without an answer was sent; null while the database answers. */
+  /** Time of the first unanswered query; null while the database answers. */
   #silentSince: number | null = null;
   #cancelTimer = () => {};
   #isStopped = false;
@@ -31,12 +31,12 @@ export class Heartbeat {
     this.#options = options;
   }
 
-  /** Whether a question had no answer within a second, and none has had one since. */
+  /** Whether a query had no answer within a second, and no later query was answered. */
   get isSilent(): boolean {
     return this.#silentSince !== null;
   }
 
-  /** Starts, unless the database takes no questions over open connections. */
+  /** Starts the checks, unless open connections cannot be queried. */
   start(): void {
     if (this.#options.database.ask !== undefined) this.#pause();
   }

@@ -42,9 +42,9 @@ export interface SchemaReading {
   readonly data: SchemaCacheData;
   /** Duration in ms. */
   readonly ms: number;
-  /** Duration of each query; null unless measured. */
+  /** Duration of each query; null if not measured. */
   readonly timings: readonly QueryTiming[] | null;
-  /** Schemas of the configuration that do not exist, while other ones do. */
+  /** Schemas of the configuration that do not exist, if other ones do. */
   readonly missingSchemas: readonly string[];
 }
 
@@ -53,7 +53,7 @@ type ReadState = Pick<AppStateBase, "database" | "dialect" | "failurePolicy" | "
 export class MetadataReader {
   readonly #state: ReadState;
   #building: Promise<unknown> = Promise.resolve();
-  /** The last schema cache, and the hash of the rows that it was built from; null without `node:crypto`. */
+  /** The last schema cache, and the hash of its rows; null without `node:crypto`. */
   #built: { readonly digest: string | null; readonly data: SchemaCacheData } | null = null;
 
   constructor(state: ReadState) {
@@ -114,8 +114,7 @@ export class MetadataReader {
     return { data, ms: performance.now() - start, timings, missingSchemas };
   }
 
-  /** Builds the schema cache; returns the cache of the last load if both have read the same
-   * rows. */
+  /** Builds the schema cache. Returns the previous cache if its rows were the same. */
   async #build(
     digest: string | null,
     answers: readonly (readonly unknown[])[],
@@ -130,7 +129,8 @@ export class MetadataReader {
     return data;
   }
 
-  /** Returns the schemas that do not exist; none if no exposed schema does, which fails the load. */
+  /** Returns the schemas that do not exist. Returns none if no exposed schema exists, because the
+   * load fails then. */
   async #readMissingSchemas(
     { dbSchemas, dbExtraSearchPath }: SchemaCacheConfig,
   ): Promise<readonly string[]> {
@@ -140,18 +140,18 @@ export class MetadataReader {
     return dbSchemas.every((name) => missing.includes(name)) ? [] : missing;
   }
 
-  /** Returns the processes that a load waits for, which ended with the SQLSTATE 55P03. */
+  /** Returns the processes that block a load which failed with SQLSTATE 55P03. */
   async readBlockers(): Promise<readonly string[]> {
     return (await this.#rows([rowsOf(blockersQuery)])).map(([text]) => text!);
   }
 
-  /** Whether a role exists; true while that cannot be read. */
+  /** Returns whether a role exists; true if that cannot be read. */
   async hasRole(name: string): Promise<boolean> {
     const text = "select 1 from pg_catalog.pg_roles where rolname = $1";
     return await this.#exists(rowsOf(text, name));
   }
 
-  /** Whether a function can be called without arguments; true while that cannot be read. */
+  /** Returns whether a function can be called without arguments; true if that cannot be read. */
   async hasFunction({ schema, name }: FunctionName): Promise<boolean> {
     return await this.#exists(rowsOf(callableQuery, schema ?? "", name));
   }
@@ -160,7 +160,7 @@ export class MetadataReader {
     return await this.#rows([statement]).then(({ length }) => length > 0, () => true);
   }
 
-  /** Resolves when no catalogue that was read is being worked on. */
+  /** Resolves when no build of a schema cache is in progress. */
   async settled(): Promise<void> {
     await this.#building;
   }
@@ -172,7 +172,7 @@ export class MetadataReader {
     return JSON.parse(await query(revocationStatement(source, { isRelation })));
   }
 
-  /** Makes the server scan its queue of notifications, which may repair the queue. */
+  /** Makes the server scan its notification queue, which may repair it. */
   scanNotificationQueue(): void {
     this.#query([rowsOf("select pg_catalog.pg_notification_queue_usage()")]).catch(() => {});
   }
@@ -194,7 +194,9 @@ export class MetadataReader {
   }
 }
 
-/** Whether a list has 2,000 items or more: work on them leaves much garbage. */
+/**
+ * Returns whether a list has 2,000 items or more, so that building from it creates much garbage.
+ */
 export function hasManyRows(lists: readonly (readonly unknown[])[]): boolean {
   return lists.some(({ length }) => length >= 2000);
 }
@@ -204,18 +206,19 @@ export function rowsOf(text: string, ...params: readonly string[]): Statement {
   return { text, params, use: "rows" };
 }
 
-/** A function without a schema may be anywhere in the search path of requests. */
+/** Returns the query for a callable function. One without a schema may be anywhere in the search
+ * path of requests. */
 const callableQuery = `select 1 from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid = p.pronamespace
 where $1::pg_catalog.text in ('', n.nspname::pg_catalog.text) and p.proname = $2 and p.pronargs = p.pronargdefaults`;
 
-/** Returns the statement whose value is `t` if a relation has the name, else `f`. */
+/** Returns the statement whose value is `t` if a relation of this name exists, else `f`. */
 function relationStatement({ schema, name }: FunctionName): Statement {
   const text = [...(schema === null ? [] : [schema]), name].map(quoteIdent).join(".");
   return rowsOf("select pg_catalog.to_regclass($1) is not null", text);
 }
 
-/** Returns the statement that reads the list, with one row more than the list may have. */
+/** Returns the statement that reads the list, up to one row more than the maximum. */
 function revocationStatement(
   { schema, name }: FunctionName,
   { isRelation }: { readonly isRelation: boolean },
@@ -237,7 +240,7 @@ from (
 
 const clock = rowsOf("select extract(epoch from clock_timestamp()) * 1000");
 
-/** Names of the queries in the log, in its order. */
+/** Names of the queries in the log, in the order of their statements. */
 const names: readonly (readonly [name: string, query: QueryName])[] = [
   ["tables", "relations"],
   ["keydeps", "view rules"],

@@ -1,4 +1,4 @@
-/** Whether the service is ready for requests, for the admin server and its metrics. @module */
+/** Whether the service is ready for requests. The admin server and its metrics use it. @module */
 import type { AppStateBase } from "./app_state_base.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { ReloadNotifications } from "./reload_notifications.ts";
@@ -25,7 +25,7 @@ export class Readiness {
     this.#isShutdownAnnounced = true;
   }
 
-  /** Resolves with whether the service is ready. Asks the database unless the listener is connected. */
+  /** Resolves with whether the service is ready. Queries the database if the listener is not connected. */
   async check(): Promise<boolean> {
     if (!this.#mayBeReady) return false;
     const { notifications, state: { database } } = this.#parts;
@@ -33,7 +33,7 @@ export class Readiness {
     return await database.version().then(() => true, () => false);
   }
 
-  /** Whether the service is ready, unless a question to the database shows the contrary. */
+  /** Whether the service is ready, unless a query of the database fails. */
   get #mayBeReady(): boolean {
     const { state, heartbeat, loader, notifications } = this.#parts;
     const { cache, config } = state.snapshot;

@@ -1,4 +1,4 @@
-/** Listens for notifications that ask for a reload, and knows whether they arrive. @module */
+/** Listens for notifications that request reloads, and tests whether they arrive. @module */
 import {
   Listener,
   type ListenerOptions,
@@ -20,12 +20,12 @@ interface ReloadNotificationParts extends Pick<ListenerOptions, "onBrokenQueue" 
 /** Longest delay of a reload in ms. */
 const maxDelayMs = 250;
 
-/** Notifications of a service; none arrive where no connection lives long enough to listen. */
+/** Notifications of a service. None arrive if connections do not live long enough to listen. */
 export class ReloadNotifications {
   readonly #parts: ReloadNotificationParts;
   readonly #listener: Listener | null;
   readonly #requested = new Set<ReloadTarget>();
-  /** Whether the last probe found that notifications do not arrive. */
+  /** Whether the last probe was lost, so that notifications do not arrive. */
   #isLost = false;
   #isStarted = false;
 
@@ -53,7 +53,7 @@ export class ReloadNotifications {
     await this.#listener?.retryNow();
   }
 
-  /** Whether the service learns of each notification. */
+  /** Whether each notification reaches the service. */
   get arrive(): boolean {
     return this.isConnected === true && !this.#isLost;
   }
@@ -68,7 +68,7 @@ export class ReloadNotifications {
     this.configure();
   }
 
-  /** Listens to the channel of the current configuration, or not at all. */
+  /** Listens to the channel of the current configuration, or stops listening if there is no channel. */
   configure(): void {
     if (!this.#isStarted) return;
     const { dbCapabilities, dbChannel, dbChannelEnabled } = this.#parts.state.snapshot.config;
@@ -100,7 +100,8 @@ export class ReloadNotifications {
     });
   }
 
-  /** `poll` needs no notifications to reload, `auto` polls then. */
+  /** Records the result of a probe. With `auto`, polling replaces lost notifications; with `poll`,
+   * none are needed. */
   #recordProbe(result: ProbeResult, channel: string): void {
     this.#isLost = result === "lost";
     const { dbSchemaWatch } = this.#parts.state.snapshot.config;
@@ -110,8 +111,8 @@ export class ReloadNotifications {
   }
 
   /**
-   * Merges the requests of up to 250 ms, so that instances do not reload at the same moment.
-   * Reloads of revocations are not delayed: until then, revoked tokens are valid.
+   * Merges requests and delays them by up to 250 ms, so that instances do not reload at the same
+   * time. A reload of revocations is not delayed, because revoked tokens are accepted until then.
    */
   #request(what: ReloadTarget): void {
     const { onRequested } = this.#parts;

@@ -4,26 +4,24 @@ import { deferred } from "../../base/lib/deferred.ts";
 import { nextBackoff, type Schedule } from "../../base/lib/timers.ts";
 
 interface ReloaderOptions {
-  /** Loads. A rejection is a failure. */
+  /** Loads the data. A rejection means a failure. */
   readonly load: () => Promise<void>;
-  /** Whether the reloader retries after a failure. */
+  /** Whether a failed load is retried. */
   readonly isRetried: (error: unknown) => boolean;
-  /** Receives the seconds of a backoff before it begins. */
+  /** Receives the seconds of each backoff before it begins. */
   readonly onRetry: (seconds: number) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
-  /**
-   * `unshared` loads once for each request and does not retry: timers and sockets end with the request
-   * that opened them.
-   */
+  /** `unshared`: each request has its own load, without retries. Used if timers and sockets end
+   * with the request that opened them. */
   readonly sharing: "shared" | "unshared";
 }
 
-/** Milliseconds after a load during which the reloader merges requests into one load. */
+/** Milliseconds after a load in which further requests are merged into one load. */
 const mergeWindowMs = 100;
 
-/** Milliseconds in which requests on connections of before a recovery may still fail. */
+/** Milliseconds after a recovery in which requests may still fail on old connections. */
 const recoveryWindowMs = 2000;
 
 /** A load that begins later. */
@@ -75,7 +73,7 @@ export class Reloader {
     return wait > 0 ? this.#schedule("request", wait) : this.#start();
   }
 
-  /** Requests a load unless one runs or is scheduled, or has recovered within 2 seconds. */
+  /** Requests a load, unless one runs or is scheduled, or a recovery ended within the last 2 seconds. */
   recover(): void {
     const { now, sharing } = this.#options;
     if (sharing === "unshared" || this.#running !== null || this.#scheduled !== null) return;
@@ -90,7 +88,7 @@ export class Reloader {
     this.#unschedule()?.settle();
   }
 
-  /** Starts a load now. It settles the scheduled load, if there is one. */
+  /** Starts a load now, also for the requests of a scheduled one. */
   #start(): Promise<void> {
     const scheduled = this.#unschedule();
     this.#isRequested = false;

@@ -1,4 +1,4 @@
-/** The list of revoked tokens of a service, and when it is read again. @module */
+/** The list of revoked tokens of a service, and the times of its reads. @module */
 import { indexRevocations, type Revocation, type RevocationIndex } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
 import { errors } from "../../base/errors/catalogue.ts";
@@ -7,27 +7,27 @@ import type { Observation } from "../../base/observe/observation.ts";
 import { Reloader } from "./reloader.ts";
 
 interface RevocationDependencies {
-  /** Returns the value of `jwt-revocations`; null without a list. */
+  /** Returns the value of `jwt-revocations`; null if it is not set. */
   readonly source: () => FunctionName | null;
   readonly read: (source: FunctionName) => Promise<readonly Revocation[]>;
   /** Whether notifications of changes arrive. */
   readonly isNotified: () => boolean;
-  /** Reports that the list cannot be read. */
+  /** Reports that a read of the list failed. */
   readonly reportFailure: (thrown: unknown) => void;
   readonly observe: (event: Observation) => void;
-  /** Called after each read that succeeds. */
+  /** Called after each successful read. */
   readonly onLoaded: () => void;
-  /** `unshared`: I/O and timers belong to one request. */
+  /** `unshared`: I/O and timers end with their request. */
   readonly sharing: "shared" | "unshared";
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
 }
 
-/** Most rows of the list, which is in memory. */
+/** Maximum number of rows, which are kept in memory. */
 export const maxRevocations = 100_000;
 
-/** Age at which the list is read again if notifications do not arrive. */
+/** Age at which the list is read again while notifications do not arrive. */
 const maxAgeMs = 60_000;
 
 export interface LoadedRevocations {
@@ -35,12 +35,12 @@ export interface LoadedRevocations {
   readonly index: RevocationIndex;
 }
 
-/** Keeps the list of revoked tokens. A list that cannot be read again stays as it is. */
+/** Stores the list of revoked tokens. If a read fails, the previous list stays valid. */
 export class RevocationList {
   readonly #dependencies: RevocationDependencies;
   readonly #loader: Reloader;
   #loaded: LoadedRevocations | null = null;
-  /** When the last read began, in epoch milliseconds. */
+  /** Start of the last read, in epoch milliseconds. */
   #readAt = -Infinity;
   #isFailing = false;
   /** The read in progress. */
@@ -58,7 +58,7 @@ export class RevocationList {
     });
   }
 
-  /** The list as it was last read; null before. */
+  /** The last list that was read; null before the first. */
   get loaded(): LoadedRevocations | null {
     return this.#loaded;
   }
@@ -69,8 +69,9 @@ export class RevocationList {
   }
 
   /**
-   * Returns the current list, or null if `jwt-revocations` is not set; a promise while the list has to be
-   * read. Throws, or rejects with, `errors.revocationsUnavailable` if it was never read.
+   * Returns the current list, or null if `jwt-revocations` is not set. Returns a promise if the
+   * list must be read first. Throws or rejects with `errors.revocationsUnavailable` if no read has
+   * succeeded.
    */
   current(): RevocationIndex | null | Promise<RevocationIndex> {
     const source = this.#dependencies.source();
@@ -81,16 +82,14 @@ export class RevocationList {
     return this.#loader.request().then(() => this.#indexOf(source) ?? index);
   }
 
-  /**
-   * Reads the list again. Resolves when the attempt has succeeded or failed. Without shared I/O, the next
-   * request reads the list.
-   */
+  /** Reads the list again. Resolves when the attempt has succeeded or failed. If I/O is not shared,
+   * the next request reads the list instead. */
   async reload(): Promise<void> {
     if (this.#dependencies.sharing === "unshared") this.#readAt = -Infinity;
     else if (this.#dependencies.source() !== null) await this.#loader.request();
   }
 
-  /** Reads the list again from now on, each minute in which notifications do not arrive. */
+  /** Starts to read the list each minute while notifications do not arrive. */
   start(): void {
     if (this.#dependencies.sharing === "unshared") return;
     this.#cancelTimer();
@@ -143,7 +142,7 @@ export class RevocationList {
   }
 }
 
-/** Returns the revocations of a source; null if the list is of another one, or was never read. */
+/** Returns the revocations of a source; null if the list belongs to another source, or was never read. */
 export function indexOf(
   loaded: LoadedRevocations | null,
   { schema, name }: FunctionName,

@@ -1,5 +1,4 @@
-/** Loads the schema cache, together with the configuration where one depends on the other, and reports
- * each load. @module */
+/** Loads the schema cache, and the configuration if one depends on the other. Reports each load. @module */
 import type { Config } from "../config/options.ts";
 import { isConnectionLost } from "../../database/failure.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -35,15 +34,15 @@ interface SchemaLoaderParts {
   readonly metadata: MetadataReader;
   readonly notifications: Pick<ReloadNotifications, "retryNow">;
   readonly server: ServerCheck;
-  /** Null if no connection outlives a request. */
+  /** Null if connections end with their request. */
   readonly watch: SchemaWatch | null;
-  /** Called with each new cache. The first load waits for the result. */
+  /** Called with each new cache. The first load waits for its promise. */
   readonly onLoaded: () => Promise<void>;
 }
 
 /** Results of the last load; the numbers are null before it. */
 interface LastLoad {
-  /** Whether the load has reached the database, although it may have failed. */
+  /** Whether the load has reached the database, even if it failed. */
   isReached: boolean;
   /** Duration of the queries. */
   querySeconds: number | null;
@@ -51,7 +50,7 @@ interface LastLoad {
   missingSchemas: number | null;
 }
 
-/** Milliseconds for which a load waits for the listening connection. */
+/** Maximum milliseconds that a load waits for the listening connection. */
 const listenTimeoutMs = 1000;
 
 export class SchemaLoader {
@@ -75,7 +74,7 @@ export class SchemaLoader {
     });
   }
 
-  /** Whether a load runs that has not begun to read the catalogue. */
+  /** Whether a load is in progress that has not begun to read the catalogue. */
   get isConnecting(): boolean {
     return this.#isConnecting;
   }
@@ -89,7 +88,9 @@ export class SchemaLoader {
     return this.#pieces;
   }
 
-  /** Makes the next load read the configuration, since the catalogue decides whether it can serve. */
+  /**
+   * Makes the next load read the configuration, because the catalogue decides whether it is valid.
+   */
   requireConfig(): void {
     this.#isConfigDue = true;
   }
@@ -139,7 +140,7 @@ export class SchemaLoader {
     return metadata.readSchema({ ...config, hidesExtensionFunctions });
   }
 
-  /** Connects, and listens again: this load reads the changes that notifications have missed. */
+  /** Connects and listens. The load then includes changes whose notifications were missed. */
   async #connect(): Promise<string> {
     const { notifications, server } = this.#parts;
     this.#isConnecting = true;
@@ -180,7 +181,7 @@ export class SchemaLoader {
     if (isFirst) await loaded;
   }
 
-  /** Reports a new configuration that has no schema cache, and loads the cache of the old one. */
+  /** Reports a new configuration without a schema cache, and loads the cache of the previous configuration. */
   #refuseConfig(read: LoadedConfig | null, thrown: unknown): Promise<void> {
     const { configuration } = this.#parts;
     if (read === null || !configuration.needsLoad(read) || !isMissingSchema(thrown)) throw thrown;
@@ -189,7 +190,7 @@ export class SchemaLoader {
     return this.#loadFor(this.#state.snapshot.config, null);
   }
 
-  /** `ms` is the time of the index. */
+  /** Reports a load. `ms` is the time to build the index. */
   #reportLoad(cache: SchemaCache, { ms: queryMs, timings }: SchemaReading, ms: number): void {
     const { observe } = this.#state;
     observe({ kind: "schema-cache-queried", ms: queryMs });

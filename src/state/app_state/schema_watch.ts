@@ -1,6 +1,8 @@
-/** Notices changes of the schema by polling, where notifications do not request reloads. Step 1
- * reads the catalogue's write counters. Step 2, if they changed, hashes the rows of the exposed
- * schemas. @module */
+/**
+ * Detects changes of the schema by polling, if notifications do not request reloads. Step 1 reads
+ * the catalogue's write counters. If they have changed, step 2 hashes the rows of the exposed
+ * schemas. @module
+ */
 import type { Config } from "../config/options.ts";
 import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
@@ -22,39 +24,40 @@ interface SchemaWatchOptions {
   readonly isEmbedded: boolean;
   /** Whether notifications of the channel reach the service. */
   readonly isNotified: () => boolean;
-  /** Called when the schema differs from the one before the last load. */
+  /** Called when the schema differs from its state before the last load. */
   readonly onChanged: () => void;
   /** Milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
 }
 
-/** State of the schema before a load. Each poll compares the current state with it. */
+/** State of the schema before a load, with which each poll compares the current state. */
 interface Baseline {
   readonly counters: string;
   readonly fingerprint: string;
   readonly schemas: readonly string[];
 }
 
-/** First step of a look. The counters are late, so a look for a missing name begins with step 2. */
+/** First step of a check. PostgreSQL updates the counters late, so a check for a missing name
+ * begins with step 2. */
 type FirstStep = "counters" | "fingerprint";
 
-/** Time in ms between two looks while the service polls. */
+/** Milliseconds between two checks while the service polls. */
 const intervalMs = 2000;
 
-/** Least time in ms between looks that begin with step 2 because nothing is counted. */
+/** Minimum milliseconds between checks that begin with step 2 because the server counts nothing. */
 const uncountedIntervalMs = 10_000;
 
-/** Least time in ms between looks that requests cause. */
+/** Minimum milliseconds between checks that requests cause. */
 const missIntervalMs = 1000;
 
-/** Polls the schema while `db-schema-watch` demands it. */
+/** Polls the schema if `db-schema-watch` requires it. */
 export class SchemaWatch {
   readonly #options: SchemaWatchOptions;
   readonly #timer: OneShotTimer;
   #config: SchemaWatchConfig;
   #baseline: Baseline | null = null;
-  /** Whether there is a schema cache that may be outdated. */
+  /** Whether a schema cache is loaded, which may be outdated. */
   #isLoaded = false;
   #hasTrigger = false;
   #isCounted = true;
@@ -68,7 +71,7 @@ export class SchemaWatch {
     this.#timer = new OneShotTimer(options.schedule, () => this.#startLook("counters"));
   }
 
-  /** Starts to poll, after the first load unless `isLoaded`. */
+  /** Starts polling, after the first load unless `isLoaded`. */
   start({ isLoaded }: { readonly isLoaded: boolean }): void {
     this.#state = "started";
     this.#isLoaded ||= isLoaded;
@@ -81,10 +84,8 @@ export class SchemaWatch {
     this.#startTimer();
   }
 
-  /**
-   * Reads the state of the schema before a load. Resolves with a function to call after the load has
-   * succeeded. A change between the two causes another load.
-   */
+  /** Reads the state of the schema before a load. Resolves with a function that the caller calls
+   * after a successful load. A change in between causes another load. */
   async beforeLoad(config: SchemaWatchConfig): Promise<() => void> {
     const hasTrigger = await this.#readTrigger(config);
     const isNotified = hasTrigger && this.#options.isNotified();
@@ -97,7 +98,7 @@ export class SchemaWatch {
     };
   }
 
-  /** Looks at the schema since a request named a missing object: at once, but once per second only. */
+  /** Checks the schema because a request named a missing object. Runs at once, but only once per second. */
   missed(): void {
     const { now, reader } = this.#options;
     if (!this.#polls() || this.#look !== null || now() < this.#nextMissLookAt) return;
@@ -106,12 +107,12 @@ export class SchemaWatch {
     this.#startLook("fingerprint");
   }
 
-  /** Resolves when no look is in progress. */
+  /** Resolves when no check is in progress. */
   async settled(): Promise<void> {
     await this.#look;
   }
 
-  /** Stops polling. Resolves when no look is in progress. */
+  /** Stops polling. Resolves when no check is in progress. */
   stop(): Promise<void> {
     this.#state = "stopped";
     this.#timer.clear();
@@ -133,7 +134,7 @@ export class SchemaWatch {
     return !isWatchedByTrigger || !this.#options.isNotified();
   }
 
-  /** Looks unless a look is in progress. A look that fails has no effect. */
+  /** Starts a check, unless one is in progress. A failed check has no effect. */
   #startLook(first: FirstStep): void {
     this.#look ??= this.#compare(first).catch(() => {}).finally(() => {
       this.#look = null;
@@ -166,7 +167,7 @@ export class SchemaWatch {
     return await this.#options.reader.hasReloadTrigger(config.dbChannel).catch(() => false);
   }
 
-  /** Resolves with null if the service may not poll, and if the database fails. */
+  /** Reads the state of the schema; null if the service may not poll, or if the database fails. */
   async #readBaseline(config: SchemaWatchConfig): Promise<Baseline | null> {
     const { reader } = this.#options;
     if (!this.#mayPoll(config)) return null;
@@ -184,10 +185,8 @@ export class SchemaWatch {
 
 export type SchemaStateReader = ReturnType<typeof schemaStateReader>;
 
-/**
- * Makes a reader of the state of the schema. Its transactions leave no lines of the pool in the log. Each
- * method rejects if the database fails.
- */
+/** Returns a reader of the schema's state. Its transactions are not logged as uses of the pool.
+ * Each method rejects if the database fails. */
 export function schemaStateReader(database: Pick<Database, "transaction" | "counts">) {
   const read = async (statement: Statement) => {
     const transaction = metadataTransaction([lockTimeout, statement]);
@@ -195,15 +194,13 @@ export function schemaStateReader(database: Pick<Database, "transaction" | "coun
     return rows.at(-1)?.[0] ?? [];
   };
   return {
-    /** Whether a transaction would start at once, without another connection. */
+    /** Whether a transaction could start at once on an idle connection. */
     isFree(): boolean {
       const { open, inUse, waiting } = database.counts();
       return waiting === 0 && (open > inUse || open === 0);
     },
-    /**
-     * Returns the sum of the catalogue's write counters. `isCounted` is false if the server counts nothing:
-     * `track_counts = off`, or a standby.
-     */
+    /** Returns the sum of the catalogue's write counters. `isCounted` is false if the server does
+     * not count: `track_counts = off`, or a standby. */
     async writeCounters(): Promise<{ readonly sum: string; readonly isCounted: boolean }> {
       const [sum, isCounted] = await read(rowsOf(writeCountersQuery));
       return { sum: sum ?? "", isCounted: isCounted === "true" };

@@ -1,5 +1,5 @@
-/** Checks the server at the start and after a lost connection: the next one may lead to another
- * server. @module */
+/** Checks the server at the start and after a lost connection, since the address may lead to
+ * another server then. @module */
 import type { Config } from "../config/options.ts";
 import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
@@ -11,10 +11,10 @@ import { DatabaseError } from "../../base/errors/service_error.ts";
 import type { AppStateBase } from "./app_state_base.ts";
 import { rowsOf } from "./metadata_reader.ts";
 
-/** Connections that the warning reserves for administrators and other programs. */
+/** Connections that are left for administrators and other programs before svc warns. */
 const reservedConnections = 10;
 
-/** One implicit transaction. A pooler that adds Sync messages ends it after each statement. */
+/** One implicit transaction of several statements. A pooler that adds Sync messages splits it. */
 const questions = {
   ...metadataTransaction([]),
   isTraced: false,
@@ -75,7 +75,7 @@ export class ServerCheck {
     }
   }
 
-  /** Finds out, if that is due, whether all transactions need BEGIN and COMMIT. */
+  /** Tests, if needed, whether all transactions must use BEGIN and COMMIT. */
   async #checkTransactions(): Promise<void> {
     if (!this.#isDue) return;
     const { database, observe, snapshot } = this.#state;
@@ -108,9 +108,9 @@ export class ServerCheck {
 }
 
 /**
- * Returns the most connections to the primary at the same time. Followers are other threads: they
- * divide `db-pool`, the followed thread loads by a separate connection, and each watches the
- * servers.
+ * Returns the maximum number of simultaneous connections to the primary. Followers are other
+ * threads: they share `db-pool`, the followed thread loads over a separate connection, and each
+ * thread monitors the servers.
  */
 export function mostConnections(
   { dbChannelEnabled, dbPool, dbReplicaUri }: Pick<
@@ -125,17 +125,17 @@ export function mostConnections(
   return dbPool + loading + listening + monitoring;
 }
 
-/** Whether a load failed because a schema does not exist (3F000, `invalid_schema_name`). */
+/** Returns whether a load failed because a schema does not exist (3F000, `invalid_schema_name`). */
 export function isMissingSchema(thrown: unknown): boolean {
   return thrown instanceof DatabaseError && thrown.failure.sqlstate === "3F000";
 }
 
-/** Whether a load failed because it waited too long for a lock (55P03, `lock_not_available`). */
+/** Returns whether a load failed because it waited too long for a lock (55P03, `lock_not_available`). */
 export function isLockTimeout(thrown: unknown): boolean {
   return thrown instanceof DatabaseError && thrown.failure.sqlstate === "55P03";
 }
 
-/** Returns the first ten schemas that have tables or views, without schemas of the system. */
+/** Returns the first ten user-defined schemas with tables or views. */
 export async function readFilledSchemas(database: Database): Promise<readonly string[]> {
   const { rows } = await database.transaction(metadataTransaction([rowsOf(filledQuery)]));
   return rows.at(-1)?.map(([name]) => name ?? "") ?? [];

@@ -1,5 +1,5 @@
-/** The state that one request works on: configuration, keys and schema cache that belong together.
- * A request never sees a part of a reload. @module */
+/** The state for one request: configuration, keys and schema cache that belong together. A request
+ * never sees part of a reload. @module */
 import { ApiKeys } from "../auth/api_keys.ts";
 import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
 import { prepareIssuers } from "../auth/prepare_issuers.ts";
@@ -23,7 +23,7 @@ export interface AuthState {
   /** Null without `api-keys`. */
   readonly apiKeys: ApiKeys | null;
   readonly rolePath: RolePath;
-  /** The tenant that tokens must be for; null for any. */
+  /** The tenant that tokens must name; null for any. */
   readonly tenant: TenantRule | null;
 }
 
@@ -35,28 +35,28 @@ export interface Snapshot {
   readonly rateLimits: RateLimits | null;
   /** Null if no proxy is trusted. */
   readonly trustedProxies: TrustedProxies | null;
-  /** Settings that requests of each role begin with. */
+  /** Settings that apply to requests of each role. */
   readonly roles: RoleSettings;
-  /** Result of `version()`; null before the first load, and with an external schema cache. */
+  /** Result of `version()`; null before the first load, and for an external schema cache. */
   readonly serverVersion: string | null;
-  /** Whether all transactions need BEGIN and COMMIT, as with some poolers. */
+  /** Whether all transactions must use BEGIN and COMMIT, as some poolers require. */
   readonly usesBlocks: boolean;
   /** Null until the first load succeeds. */
   readonly cache: SchemaCache | null;
-  /** When the cache was loaded, in epoch milliseconds; `-Infinity` if the service has not loaded it. */
+  /** Time of the load in epoch milliseconds; `-Infinity` if the service has not loaded the cache. */
   readonly cacheLoadedAt: number;
-  /** Reason why no schema cache is loaded; null if clients must not see it. */
+  /** Reason why no schema cache is loaded; null if clients must not see the reason. */
   readonly cacheError: ServiceError | null;
 }
 
 /** A configuration with the state that was prepared for it. */
 export type PreparedConfig = Pick<Snapshot, "config" | "auth">;
 
-/** The state that limits requests by their clients. */
+/** The state that limits the requests of clients. */
 export type ClientLimits = Pick<Snapshot, "rateLimits" | "trustedProxies">;
 
-/** Prepares the limits of requests, of which each thread has a part. Keeps the numbers of counted
- * requests. Rejects with an `Error` if a JSONPath is invalid. */
+/** Prepares the request limits; each thread has a share of them. Keeps the numbers of counted requests. Rejects
+ * with an `Error` if a JSONPath is invalid. */
 export async function prepareClientLimits(
   config: Pick<Config, "rateLimits" | "serverTrustedProxies" | "wingOptions">,
   previous: Pick<Snapshot, "rateLimits"> | null,

@@ -1,9 +1,8 @@
-/** Detects a stale schema cache: one that is too old, or an external one that lacks a name in a
- * request. @module */
+/** Detects a stale schema cache: it is too old, or it is external and lacks a name in a request. @module */
 import type { ServiceError } from "../../base/errors/service_error.ts";
 
 interface StalenessOptions {
-  /** True if the cache was not loaded from the database, so that it may lack names. */
+  /** Whether the cache was not loaded from the database, so that it may lack names. */
   readonly isExternal: boolean;
   /** Milliseconds; `Infinity` for caches that do not age. */
   readonly maxAgeMs: number;
@@ -11,7 +10,7 @@ interface StalenessOptions {
   readonly now: () => number;
 }
 
-/** Milliseconds between two loads that requests cause. */
+/** Minimum milliseconds between two loads that requests cause. */
 const minReloadIntervalMs = 10_000;
 
 /** Codes, without prefix, of errors that a stale schema cache may cause. */
@@ -20,7 +19,7 @@ const schemaErrors: ReadonlySet<string> = new Set([
   ...["42703", "42883", "42P01"],
 ]);
 
-/** Returns whether an error may come from a schema cache that lacks a name. */
+/** Returns whether a missing name in the schema cache may have caused an error. */
 export function mayBeStale({ fields }: ServiceError): boolean {
   return schemaErrors.has(fields.code);
 }

@@ -1,8 +1,8 @@
-/** Whether the catalogue permits that standbys execute reads. @module */
+/** Whether the catalogue permits standbys to execute reads. @module */
 import type { Config } from "../config/options.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
-/** Returns why no read can use a standby; null if some can. */
+/** Returns why standbys can execute no reads; null if they can. */
 export function unusedStandbysReason(
   config: Pick<Config, "dbPreRequest">,
   cache: SchemaCache,
@@ -13,10 +13,8 @@ export function unusedStandbysReason(
   return isStablePreRequest(config, cache) ? null : "db-pre-request may run a volatile function";
 }
 
-/**
- * Returns true unless a function before each request may run a volatile function. A function
- * without a schema is treated as volatile: the search path of the request decides which one it is.
- */
+/** Returns false if a function before each request may be volatile. A function without a schema is
+ * treated as volatile, because the search path of the request selects it. */
 export function isStablePreRequest(
   { dbPreRequest }: Pick<Config, "dbPreRequest">,
   cache: SchemaCache,

@@ -6,17 +6,17 @@ import type { Snapshot } from "./snapshot.ts";
 /** The state in parts, which are replaced and never changed. */
 export interface FollowedParts
   extends Pick<Snapshot, "config" | "roles" | "serverVersion" | "usesBlocks"> {
-  /** Chunks of `schemaPieces`; a thread parses text faster than it copies objects. Null before the
+  /** Chunks of `schemaPieces`, which a thread parses faster than it copies objects. Null before the
    * first load. */
   readonly schema: readonly string[] | null;
   /** Null before the first read. */
   readonly revocations: LoadedRevocations | null;
 }
 
-/** A configuration without the dialect and the options of wings, of which each thread has its own copy. */
+/** A configuration without the dialect and the options of wings. Each thread has its own copy of these. */
 export type SentConfig = Omit<Config, "dialect" | "wingOptions">;
 
-/** The parts that changed, as a message carries them. Absent parts stay as they are. */
+/** The changed parts, as a message contains them. Absent parts are unchanged. */
 export interface StateChange extends Partial<Omit<FollowedParts, "config">> {
   readonly config?: SentConfig;
 }

@@ -1,4 +1,4 @@
-/** Turns the token of a request into a database role and claims. @module */
+/** Derives the database role and the claims from the token of a request. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { parseJsonObject } from "../../base/lib/json_object.ts";
 import { type ApiKeys, isOpaque } from "./api_keys.ts";
@@ -16,7 +16,7 @@ import { chooseIssuer, type Issuers, verifyToken } from "./verify_token.ts";
 export interface AuthContext {
   /** Null if no option names keys. */
   readonly issuers: Issuers | null;
-  /** Holds tokens of these issuers only; other issuers need a new cache. Null if caching is off. */
+  /** Cache of tokens from these issuers only, so other issuers need a new cache. Null if caching is off. */
   readonly cache: JwtCache | null;
   /** Null without `api-keys`. */
   readonly apiKeys: ApiKeys | null;
@@ -30,7 +30,7 @@ export interface AuthContext {
   /** Null without a list of revoked tokens. */
   readonly revocations: RevocationIndex | null;
   readonly waitUntil?: WaitUntil;
-  /** The tenant that tokens must be for. Default: null, for any. */
+  /** The tenant that tokens must name. Default: null, for any. */
   readonly tenant?: TenantRule | null;
 }
 
@@ -110,8 +110,8 @@ async function verifyAndIdentify(
 /** A verified token, its issuer and the set that holds its key. */
 type VerifiedEntry = Pick<CachedToken, "token" | "issuer" | "keySet">;
 
-/** A cached token is valid while the fetched keys of its issuer are the same. After a change, it is
- * verified again. */
+/** Returns the identity of a cached token if the fetched keys of its issuer are unchanged.
+ * Otherwise the token is verified again. */
 function identifyByCurrentKeys(
   text: string,
   cached: CachedToken,
@@ -134,7 +134,7 @@ function identifyCached(text: string, cached: CachedToken, context: AuthContext)
   return identity !== null && current ? identity : identifyAndRemember(text, cached, context);
 }
 
-/** Checks what depends on the time of the request. An issuer's own `audience` replaces `jwt-aud`. */
+/** Checks the claims that depend on the current time. An issuer's `audience` replaces `jwt-aud`. */
 function checkClaimsOf(
   { token, issuer: { rules } }: VerifiedEntry,
   context: AuthContext,

@@ -7,7 +7,7 @@ type TimeRule = (time: number, checks: ClaimChecks) => boolean;
 const isPast: TimeRule = (time, { now, skewSeconds }) => time < now - skewSeconds;
 const isFuture: TimeRule = (time, { now, skewSeconds }) => time > now + skewSeconds;
 
-/** Claims that hold a time, and the condition that makes them invalid. */
+/** Time claims, and the condition that makes a token invalid. */
 const timeRules = [
   { claim: "exp", isViolated: isPast, message: "JWT expired" },
   { claim: "nbf", isViolated: isFuture, message: "JWT not yet valid" },
@@ -55,10 +55,10 @@ function checkAudience(aud: unknown, audience: string | null): void {
   }
 }
 
-/** The tenant whose requests a service serves. */
+/** Names the tenant that a service serves. */
 export interface TenantRule {
   readonly name: string;
-  /** Returns the claim that must be the name; null if tokens need none. */
+  /** Returns the claim that must contain the tenant's name; null if tokens need none. */
   readonly claimOf: ((claims: Claims) => unknown) | null;
 }
 
@@ -89,10 +89,8 @@ export function claimsWithRole(json: string, role: string): string {
   return `{${[...kept, `"role":${JSON.stringify(role)}`].join(",")}}`;
 }
 
-/**
- * Returns the text of a top-level claim: the text of a string, else its JSON text, in which numbers
- * keep every digit. Returns null if the claim is absent or null.
- */
+/** Returns a top-level claim as text: strings as they are, other values as their JSON text, in
+ * which numbers keep every digit. Returns null for an absent or null claim. */
 export function claimText(
   { claims, json }: Pick<VerifiedToken, "claims" | "json">,
   name: string,

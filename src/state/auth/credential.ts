@@ -1,8 +1,9 @@
-/** Finds the token of a request: in the `Authorization` header (RFC 6750), or in a cookie. @module
+/**
+ * Finds the token of a request in the `Authorization` header (RFC 6750), or in a cookie. @module
  */
 import { cookieValue } from "../../base/http/cookie.ts";
 
-/** The token of a request, and the header that has it. */
+/** The token of a request, and the header that contains it. */
 export interface Credential {
   /** Null without a token. */
   readonly token: string | null;
@@ -11,10 +12,8 @@ export interface Credential {
 
 const noCredential: Credential = { token: null, source: "none" };
 
-/**
- * Returns the token of a request. A Bearer token precedes the cookie, even if it is empty.
- * `cookieName` is null if no cookie may have the token.
- */
+/** Returns the token of a request. A Bearer token takes precedence over the cookie, even if it is
+ * empty. `cookieName` is null if cookies are not accepted. */
 export function readCredential(
   { authorization, cookie }: {
     readonly authorization: string | null;
@@ -32,8 +31,8 @@ export function readCredential(
 
 /**
  * Returns the token of a header value, or null if the scheme is not Bearer. The scheme ends at the
- * first white space. The first of several `Authorization` headers applies; the Fetch standard joins
- * them with a comma and a space.
+ * first white space. If there are several `Authorization` headers, which the Fetch standard joins
+ * by a comma and a space, the first one applies.
  */
 export function bearerToken(authorization: string): string | null {
   const next = authorization.indexOf(", ");

@@ -11,7 +11,7 @@ export interface FetchedDocument {
   readonly maxAgeSeconds: number;
 }
 
-/** A document cannot be fetched or used. The message is for the operator. */
+/** Reports that a document cannot be fetched or used. The message is for the operator. */
 export class KeyFetchError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -19,18 +19,18 @@ export class KeyFetchError extends Error {
   }
 }
 
-/** A slower answer fails, so that no request waits longer. */
+/** A slower response fails, so that no request waits longer. */
 const fetchTimeoutMs = 5000;
 
-/** Key sets of large providers have some 10 kB. */
+/** Maximum size. Key sets of large providers have some 10 kB. */
 const maxBytes = 1024 ** 2;
 
 /**
- * Fetches a document. Follows no redirects, which would let an open redirect of the issuer choose the
+ * Fetches a document. Follows no redirects, because an open redirect of the issuer could choose the
  * keys.
  *
- * Rejects with `KeyFetchError` if no answer comes within 5 s, if its status is not 200, or if it has more
- * than 1 MiB.
+ * Rejects with `KeyFetchError` if no response arrives within 5 s, if its status is not 200, or if
+ * it is larger than 1 MiB.
  */
 export async function fetchDocument(
   url: string,
@@ -83,10 +83,8 @@ const minAgeSeconds = 60;
 const maxAgeSeconds = 86_400;
 const usualAgeSeconds = 600;
 
-/**
- * Returns the seconds for which an answer is fresh: its `max-age` (RFC 9111, section 5.2.2.1), at
- * least 60 and at most 86,400; 600 by default.
- */
+/** Returns the seconds for which a response is fresh: its `max-age` (RFC 9111, section 5.2.2.1),
+ * limited to 60 to 86,400; 600 by default. */
 export function maxAgeOf(cacheControl: string | null): number {
   const digits = /(?:^|[\s,])max-age\s*=\s*"?(\d+)/i.exec(cacheControl ?? "")?.[1];
   if (digits === undefined) return usualAgeSeconds;

@@ -1,5 +1,4 @@
-/** The rules of an issuer in `jwt-issuers`: which tokens count, and which role they give. @module
- */
+/** The rules of an issuer in `jwt-issuers`: which tokens it may issue, and which role they get. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import type { JwtIssuer } from "../config/jwt_issuers.ts";
 import { isJsonObject } from "../../base/lib/json_object.ts";
@@ -21,14 +20,16 @@ export interface IssuerRules {
   readonly allowedRoles: ReadonlySet<string> | null;
 }
 
-/** How an issuer's tokens get their role. `path` is null for the path of `jwt-role-claim-key`. */
+/**
+ * How the tokens of an issuer get their role. `path` is null for the path of `jwt-role-claim-key`.
+ */
 export type RoleRule =
   | { readonly kind: "fixed"; readonly role: string }
   | { readonly kind: "claim"; readonly path: RolePath | null }
   | {
     readonly kind: "map";
     readonly path: RolePath | null;
-    /** By the text of the claim's value; `*` means all other values. */
+    /** Roles by the text of the claim's value; `*` matches all other values. */
     readonly roles: ReadonlyMap<string, string>;
   };
 
@@ -106,7 +107,7 @@ function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }
 
-/** Returns the audiences of a token. The verification has refused values other than texts. */
+/** Returns the audiences of a token. Values other than texts were rejected by the verification. */
 function audiencesOf({ aud }: Claims): readonly string[] {
   return Array.isArray(aud) ? aud : typeof aud === "string" ? [aud] : [];
 }
@@ -127,17 +128,16 @@ function isSameJson(one: unknown, other: unknown): boolean {
     names.every((name) => Object.hasOwn(other, name) && isSameJson(one[name], other[name]));
 }
 
-/**
- * Returns the role that an issuer gives a token, or null. `usualPath` is the path of
- * `jwt-role-claim-key`. Throws if the path's `..` exceeds its maximum depth.
- */
+/** Returns the role that an issuer assigns to a token, or null. `usualPath` is the path of
+ * `jwt-role-claim-key`. Throws if `..` in the path exceeds its maximum depth. */
 export function issuedRole(claims: Claims, rule: RoleRule, usualPath: RolePath): string | null {
   if (rule.kind === "fixed") return rule.role;
   const path = rule.path ?? usualPath;
   return rule.kind === "claim" ? roleOf(claims, path) : mappedRole(path.find(claims), rule.roles);
 }
 
-/** Of a list, the first value with a role applies. Null and an empty list name no role. */
+/** Returns the role for a claim's value. For a list, the first value with a role applies. Null and
+ * an empty list have no role. */
 function mappedRole(value: unknown, roles: ReadonlyMap<string, string>): string | null {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value ?? null];
   const texts = values.filter((one) => one !== null).map(roleText);

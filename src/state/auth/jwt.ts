@@ -53,7 +53,7 @@ export function parseToken(text: string): UnverifiedToken {
   return { header: readHeader(parts.header), parts };
 }
 
-/** Returns the `iss` claim of a token that is not verified yet; null if it is not a text. */
+/** Returns the `iss` claim of an unverified token; null if it is not a text. */
 export function unverifiedIssuer({ parts }: UnverifiedToken): string | null {
   const text = decodeUtf8(base64url.decode(parts.payload));
   return textOrNull(text === null ? null : parseJsonObject(text)?.iss);
@@ -105,10 +105,8 @@ function splitToken(token: string): TokenParts {
   return { header, payload, signature };
 }
 
-/**
- * Returns whether a text is unpadded base64url (RFC 7515, section 2), without white space and `=`. Bits of the
- * last character beyond the bytes are zero, so that bytes have one spelling only.
- */
+/** Returns whether a text is unpadded base64url (RFC 7515, section 2), without white space and `=`.
+ * Unused bits of the last character must be zero, so that bytes have only one encoding. */
 function isBase64Url(text: string): boolean {
   const last = [/^/, null, /[AQgw]$/, /[AEIMQUYcgkosw048]$/][text.length % 4];
   return last?.test(text) === true && /^[A-Za-z0-9_-]*$/.test(text);
@@ -151,7 +149,7 @@ function readPayload(payload: Uint8Array): Pick<VerifiedToken, "claims" | "json"
   return { claims, json };
 }
 
-/** Keeps a byte order mark, so that the JSON parser rejects it (RFC 8259, section 8.1). */
+/** Decodes UTF-8. Keeps a byte order mark, so that the JSON parser rejects it (RFC 8259, section 8.1). */
 function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -18,7 +18,7 @@ export interface Identity {
   readonly key?: ApiKey;
 }
 
-/** A verified token with the identity that it has under the given settings. */
+/** A verified token, and its identity under the current settings. */
 export interface CachedToken {
   readonly token: VerifiedToken;
   readonly issuer: TokenIssuer;

@@ -1,11 +1,11 @@
-/** Loads the key set of one issuer, with its discovery document if the issuer has one. @module */
+/** Loads the key set of one issuer. Reads its discovery document first, if it has one. @module */
 import { isKeyUrl } from "../config/checks.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../../base/lib/json_object.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
 import { type Fetch, fetchDocument, KeyFetchError } from "./fetch_document.ts";
 import { importKey, type KeySet, type VerificationKey } from "./keys.ts";
 
-/** Where the keys of an issuer are: at a URL, or at the URL of its discovery document. */
+/** Location of an issuer's keys: the URL of the keys, or of its discovery document. */
 export type KeyLocation =
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "discovery"; readonly issuer: string };
@@ -21,18 +21,18 @@ export interface FetchDependencies {
 /** A key set with its age. Times are in epoch milliseconds. */
 export interface LoadedKeys {
   readonly keySet: KeySet;
-  /** The document that the set comes from. */
+  /** The document that contains the set. */
   readonly text: string;
   /** Places of the keys that cannot be imported, from 1. */
   readonly invalidKeys: readonly number[];
   readonly fetchedAt: number;
-  /** It is fetched again from this time on, while it is still in use. */
+  /** Time from which on a set in use is fetched again. */
   readonly dueAt: number;
   /** It is no longer fresh. */
   readonly expiresAt: number;
 }
 
-/** Part of the age after which a set is due. */
+/** Share of the maximum age after which a set is due. */
 const refreshAt = 0.8;
 
 /** Fetches the keys, and before them the discovery document. Rejects with `KeyFetchError`. */
@@ -58,8 +58,9 @@ export async function fetchKeys(
 }
 
 /**
- * Returns the URL of the key set in an issuer's discovery document. Rejects with `KeyFetchError` if the document
- * is of another issuer (section 4.3), or if keys may not be fetched from the URL.
+ * Returns the URL of the key set in an issuer's discovery document. Rejects with `KeyFetchError` if
+ * the document belongs to another issuer (section 4.3), or if keys must not be fetched from the
+ * URL.
  */
 async function discover(
   issuer: string,
@@ -79,12 +80,13 @@ async function discover(
   return url;
 }
 
-/** Providers publish fewer than ten keys. */
+/** Maximum number of keys. Providers publish fewer than ten. */
 const maxKeys = 100;
 
 /**
- * Imports the public keys of a set. Skips symmetric keys, since only a secret of the configuration may
- * be one, keys that cannot be imported and keys that verify no token by type, `use` or `key_ops`.
+ * Imports the public keys of a set. Skips symmetric keys, which only the configuration may contain.
+ * Also skips keys that cannot be imported, and keys that do not verify tokens by their type, `use`
+ * or `key_ops`.
  *
  * Rejects with `KeyFetchError` if the text is not a key set, or if no key remains.
  */

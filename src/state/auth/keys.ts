@@ -2,10 +2,8 @@
 import { importJWK, type JWK } from "jose";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../../base/lib/json_object.ts";
 
-/**
- * An authentication option has an unusable value. The message is for the operator and contains no part of a
- * secret.
- */
+/** Reports an unusable value of an authentication option. The message is for the operator and
+ * contains no part of a secret. */
 export class AuthSettingError extends Error {
   /** The option at fault. */
   readonly key: "jwt-secret" | "jwt-role-claim-key" | "jwt-issuer" | "jwt-issuers";
@@ -20,7 +18,7 @@ export class AuthSettingError extends Error {
 /** A key, imported for each algorithm that it supports. */
 export interface VerificationKey {
   readonly kid: string | null;
-  /** By the `alg` of a token's header. Empty for a key that verifies no token. */
+  /** By the `alg` of a token's header. Empty for a key that does not verify tokens. */
   readonly verifiers: ReadonlyMap<string, CryptoKey>;
 }
 
@@ -36,7 +34,7 @@ export const algorithms: ReadonlySet<string> = new Set([
   ...["EdDSA", "Ed25519"],
 ]);
 
-/** Returns whether an algorithm takes the same secret to sign and to verify. */
+/** Returns whether an algorithm uses the same secret to sign and to verify. */
 export function isSymmetric(alg: string): boolean {
   return alg.startsWith("HS");
 }
@@ -117,17 +115,15 @@ const algorithmsByType: ReadonlyMap<string, readonly string[]> = new Map([
   ["OKP Ed25519", ["EdDSA", "Ed25519"]],
 ]);
 
-/** The members of the public part of a key, by its type (RFC 7518, section 6; RFC 8037). */
+/** Members of the public part of a JSON Web Key, by key type (RFC 7518, section 6; RFC 8037). */
 const publicMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
   ["RSA", ["kty", "n", "e"]],
   ["EC", ["kty", "crv", "x", "y"]],
   ["OKP", ["kty", "crv", "x"]],
 ]);
 
-/**
- * Imports the public part of a JSON Web Key, or an HMAC key. Throws `AuthSettingError` for an invalid
- * key; `index` is its place in the secret, from 0.
- */
+/** Imports the public part of a JSON Web Key, or an HMAC key. Throws `AuthSettingError` for an
+ * invalid key; `index` is its position in the secret, from 0. */
 export async function importKey(jwk: JsonObject, index: number): Promise<VerificationKey> {
   const { kid = null } = jwk;
   try {
@@ -152,8 +148,7 @@ function usableAlgorithms(jwk: JsonObject): readonly string[] {
   return algorithmsOf(jwk).filter((name) => alg === undefined || alg === name);
 }
 
-/** Returns the algorithms of a key's type and curve; the first is the algorithm of a key without
- * `alg` that signs. */
+/** Returns the algorithms of a key's type and curve. A key without `alg` signs by the first. */
 export function algorithmsOf({ kty, crv }: JsonObject): readonly string[] {
   const type = kty === "EC" || kty === "OKP" ? `${kty} ${crv}` : String(kty);
   return algorithmsByType.get(type) ?? [];

@@ -1,7 +1,7 @@
 /** The legacy path syntax of `jwt-role-claim-key`, which JSONPath replaced. @module */
 import { isJsonObject } from "../../base/lib/json_object.ts";
 
-/** One step from a value to a value inside it. */
+/** One step of a path, to a member or element of a value. */
 export type RolePathStep =
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "index"; readonly index: number }

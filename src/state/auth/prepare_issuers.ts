@@ -69,7 +69,7 @@ async function listedIssuer(
   return { name, localKeys, remoteKeys, rules };
 }
 
-/** Returns the keys in the configuration of an issuer; null if they are fetched. */
+/** Returns the keys in an issuer's configuration; null if its keys are fetched. */
 async function localKeysOf({ issuer, secret, keys }: JwtIssuer): Promise<KeySet | null> {
   if (secret === undefined && keys === undefined) return null;
   const text = secret ?? JSON.stringify(keys);

@@ -1,4 +1,4 @@
-/** The keys of issuers, which the service fetches and keeps fresh. @module */
+/** The keys of issuers, which the service fetches and refreshes. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { getOrMake } from "../../base/lib/group_by.ts";
 import type { Counter, MetricRegistry, Sample } from "../../base/observe/metric_registry.ts";
@@ -12,7 +12,7 @@ import {
 } from "./key_loader.ts";
 import type { KeySet } from "./keys.ts";
 
-/** Keeps the runtime running until the promise settles; undefined if it does so anyway. */
+/** Keeps the runtime running until the promise settles; undefined if the runtime does so anyway. */
 export type WaitUntil = ((work: Promise<void>) => void) | undefined;
 
 /** Dependencies of a {@linkcode RemoteKeySet}. */
@@ -20,42 +20,40 @@ export interface KeyDependencies extends FetchDependencies {
   readonly observe: (event: Observation) => void;
   /** Counter of fetches by issuer and result. */
   readonly fetches: Counter;
-  /**
-   * `shared`: requests wait for one fetch. `unshared`: I/O belongs to one request, so a request does not
-   * wait for the fetch of another one.
-   */
+  /** `shared`: requests share one fetch. `unshared`: I/O ends with its request, so that no request
+   * waits for the fetch of another. */
   readonly sharing: "shared" | "unshared";
 }
 
 /** Identifies an issuer to operators. */
 export interface KeySetNames {
   readonly location: KeyLocation;
-  /** `iss` of the tokens; null if they may have any. Error responses contain it. */
+  /** `iss` of the tokens; null for any. Error responses contain it. */
   readonly issuer: string | null;
 }
 
-/** Time after a fetch for an unknown `kid` in which further ones cause none. */
+/** Minimum time between two fetches for an unknown `kid`. */
 const unknownKidCooldownMs = 30_000;
 
 const maxBackoffSeconds = 60;
 
 /**
- * Keeps the keys of an issuer. Requests refresh them from 80 % of their age on. If the source fails, it
- * retries with exponential backoff of at most 60 s, and serves the known keys for `maxStaleMs` longer
- * than they are fresh.
+ * Stores the keys of an issuer. Requests start a refresh when 80 % of the maximum age have passed.
+ * If the source fails, the fetch is retried with exponential backoff up to 60 s. Known keys stay
+ * usable for `maxStaleMs` after they expire.
  */
 export class RemoteKeySet {
   readonly #names: KeySetNames;
   readonly #dependencies: KeyDependencies;
   readonly #maxStaleMs: number;
   #loaded: LoadedKeys | null = null;
-  /** The fetch in progress; resolves when it ends. A runtime that ends I/O with its request may lose it. */
+  /** The fetch in progress; resolves when it ends. It may be lost if the runtime ends I/O with the request. */
   #running: Promise<void> | null = null;
   #backoffSeconds = 0;
-  /** Epoch milliseconds before which no fetch begins. */
+  /** Epoch milliseconds before which no fetch may begin. */
   #retryAt = -Infinity;
   #unknownKidAt = -Infinity;
-  /** The last fetch that a token with an unknown `kid` waited for. */
+  /** The last fetch on which a token with an unknown `kid` waited. */
   #unknownKidFetch: Promise<void> | null = null;
 
   constructor(names: KeySetNames, maxStaleMs: number, dependencies: KeyDependencies) {
@@ -82,10 +80,8 @@ export class RemoteKeySet {
     return (this.#dependencies.now() - this.#loaded.fetchedAt) / 1000;
   }
 
-  /**
-   * Returns the current keys; a promise while they have to be fetched. Throws, or rejects with,
-   * `errors.keysUnavailable` if no keys may still serve.
-   */
+  /** Returns the current keys; a promise if they must be fetched first. Throws or rejects with
+   * `errors.keysUnavailable` if no usable keys are known. */
   current(waitUntil?: WaitUntil): KeySet | Promise<KeySet> {
     const loaded = this.#loaded;
     const now = this.#dependencies.now();
@@ -98,10 +94,8 @@ export class RemoteKeySet {
     return this.#join().then(() => this.#servingKeys());
   }
 
-  /**
-   * Returns the keys for a token with this `kid`. Fetches the keys once if no key has it, at most
-   * every 30 s. Throws, or rejects with, `errors.keysUnavailable`.
-   */
+  /** Returns the keys for a token with this `kid`. If no key has it, fetches the keys, at most once
+   * every 30 s. Throws or rejects with `errors.keysUnavailable`. */
   setWithKey(kid: string | null, waitUntil?: WaitUntil): KeySet | Promise<KeySet> {
     const current = this.current(waitUntil);
     if (current instanceof Promise || kid === null) return current;
@@ -115,7 +109,8 @@ export class RemoteKeySet {
     return fetched.then(() => this.#servingKeys());
   }
 
-  /** A request may also wait for a fetch in progress, once in the same time. */
+  /** Returns whether a request with an unknown `kid` may wait for a fetch, once in {@linkcode
+   * unknownKidCooldownMs}. */
   #mayFetchForUnknownKid(): boolean {
     const now = this.#dependencies.now();
     if (now < this.#unknownKidAt + unknownKidCooldownMs) return false;
@@ -130,7 +125,7 @@ export class RemoteKeySet {
     throw errors.keysUnavailable({ issuer: this.#names.issuer, retryAfter });
   }
 
-  /** Starts a refresh that no request waits for. Returns false if the runtime would end it. */
+  /** Starts a refresh in the background. Returns false if the runtime would end it with the request. */
   #refreshInBackground(waitUntil: WaitUntil): boolean {
     if (this.#running !== null) return true;
     if (this.#dependencies.sharing === "unshared" && waitUntil === undefined) return false;
@@ -139,7 +134,7 @@ export class RemoteKeySet {
     return true;
   }
 
-  /** Waits for the fetch in progress, or for a new one where requests share no I/O. */
+  /** Waits for the fetch in progress; starts a new one if requests share no I/O. */
   #join(): Promise<void> {
     const isShared = this.#dependencies.sharing === "shared";
     return isShared && this.#running !== null ? this.#running : this.#fetch();
@@ -170,7 +165,7 @@ export class RemoteKeySet {
     observe({ kind: "jwks-keys-skipped", issuer: this.label, places });
   }
 
-  /** Schedules a retry. An outage has one line in the log. */
+  /** Schedules a retry. Only the first failure of an outage is logged. */
   #fail(error: unknown): void {
     const { observe, now, fetches } = this.#dependencies;
     fetches.increment(this.label, "failure");
@@ -184,10 +179,10 @@ export class RemoteKeySet {
   }
 }
 
-/** Milliseconds for which known keys serve while their source fails. */
+/** Milliseconds for which expired keys stay usable while their source fails. */
 const maxStaleMs = 86_400_000;
 
-/** The key sets that a service fetches. A reload of the configuration keeps those that are still named. */
+/** The key sets that a service fetches. A reload of the configuration keeps those that it still names. */
 export class RemoteKeySets {
   readonly #dependencies: KeyDependencies;
   readonly #sets = new Map<string, RemoteKeySet>();
@@ -212,7 +207,7 @@ export class RemoteKeySets {
     this.#dependencies = { ...dependencies, fetches };
   }
 
-  /** Returns the key set of an issuer, with the keys that are known of it. */
+  /** Returns the key set of an issuer. An existing set keeps its keys. */
   get(names: KeySetNames): RemoteKeySet {
     const make = () => new RemoteKeySet(names, maxStaleMs, this.#dependencies);
     return getOrMake(this.#sets, JSON.stringify(names), make);
@@ -224,7 +219,7 @@ export class RemoteKeySets {
     if (this.#isStarted) this.start();
   }
 
-  /** Fetches the keys, also of later configurations, before requests need them. */
+  /** Starts to fetch keys before requests need them, also for later configurations. */
   start(): void {
     this.#isStarted = true;
     for (const set of this.#sets.values()) set.prefetch();

@@ -3,20 +3,20 @@ import { claimText } from "./claims.ts";
 import type { VerifiedToken } from "./jwt.ts";
 import { getOrMake } from "../../base/lib/group_by.ts";
 
-/** One row of the list: it revokes the tokens whose claim has a value. */
+/** One row of the list. It revokes the tokens whose claim has a certain value. */
 export interface Revocation {
   readonly claim: string;
   readonly value: string;
-  /** Revokes only tokens issued at this time or earlier, in epoch seconds; null revokes all. */
+  /** Only tokens issued at this time or earlier are revoked, in epoch seconds; null revokes all. */
   readonly issuedBefore: number | null;
-  /** Epoch seconds at which the row loses its effect; null for never. */
+  /** Epoch seconds at which the row expires; null for never. */
   readonly until: number | null;
 }
 
 /** Revocations by claim and value. */
 export type RevocationIndex = ReadonlyMap<string, ReadonlyMap<string, readonly Revocation[]>>;
 
-/** Indexes a list, so that the time of a look-up does not depend on its length. */
+/** Indexes a list, so that a look-up takes constant time. */
 export function indexRevocations(list: readonly Revocation[]): RevocationIndex {
   const index = new Map<string, Map<string, Revocation[]>>();
   for (const revocation of list) {
@@ -26,10 +26,8 @@ export function indexRevocations(list: readonly Revocation[]): RevocationIndex {
   return index;
 }
 
-/**
- * Returns whether a token is revoked at a time, in epoch seconds. A claim other than a string
- * compares by its JSON text. A token without `iat` is treated as issued before any time.
- */
+/** Returns whether a token is revoked at a time, in epoch seconds. Claims other than strings are
+ * compared by their JSON text. A token without `iat` is treated as issued before any time. */
 export function isRevoked(
   token: Pick<VerifiedToken, "claims" | "json">,
   index: RevocationIndex,

@@ -10,9 +10,9 @@ import { AuthSettingError } from "./keys.ts";
 import type { JSONPathQuery } from "json-p3";
 
 export interface RolePath {
-  /** The path; one in the legacy syntax in canonical form. */
+  /** The path, in canonical form if it has the legacy syntax. */
   readonly text: string;
-  /** Whether the path has the legacy syntax (`.a.b`), for which the service logs a warning. */
+  /** Whether the path has the legacy syntax (`.a.b`), which is logged as deprecated. */
   readonly deprecated: boolean;
   /** Returns the first value at the path, or undefined. Throws if `..` exceeds its maximum depth. */
   readonly find: (claims: Claims) => unknown;
@@ -58,7 +58,7 @@ export function roleText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Parses a path of names only, such as `$.role`, which needs no JSONPath library. */
+/** Parses a path of names only, such as `$.role`, for which the JSONPath library is not loaded. */
 function plainNames(text: string): readonly RolePathStep[] | null {
   if (!/^\$(?:\.[A-Za-z_][A-Za-z0-9_]*)+$/.test(text)) return null;
   return text.split(".").slice(1).map((name) => ({ kind: "name", name }));

@@ -1,4 +1,4 @@
-/** Signs tokens with the secret of svc. @module */
+/** Signs tokens with the secret of the configuration. @module */
 import { importJWK, type JWK, SignJWT } from "jose";
 import type { JsonObject } from "../../base/lib/json_object.ts";
 import { algorithmsOf, AuthSettingError, readSecret } from "./keys.ts";
@@ -9,10 +9,8 @@ interface SigningKey {
   readonly key: CryptoKey | Uint8Array;
 }
 
-/**
- * Returns a token with the claims: HS256 for a plain secret, else signed by the first symmetric or
- * private JSON Web Key of the secret. Throws `AuthSettingError` if no key can sign.
- */
+/** Returns a signed token with the claims. A plain secret signs by HS256; of JSON Web Keys, the
+ * first symmetric or private one signs. Throws `AuthSettingError` if no key can sign. */
 export async function signToken(
   claims: Readonly<Record<string, unknown>>,
   secret: Uint8Array,

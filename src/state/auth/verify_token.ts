@@ -25,14 +25,12 @@ export interface TokenIssuer {
 
 export interface Issuers {
   readonly listed: ReadonlyMap<string, TokenIssuer>;
-  /** The keys of `jwt-secret`, `jwt-jwks-url` and `jwt-issuer`; null if neither is set. */
+  /** The issuer of `jwt-secret`, `jwt-jwks-url` and `jwt-issuer`; null if none of them is set. */
   readonly unlisted: TokenIssuer | null;
 }
 
-/**
- * Chooses the issuer of a token by `iss`, which is not verified yet. The token is tried with the keys
- * of this issuer only, so no issuer can sign for another. Throws `errors.issuerNotAccepted`.
- */
+/** Chooses the issuer of a token by its unverified `iss`. Only the keys of this issuer are tried,
+ * so that no issuer can sign for another. Throws `errors.issuerNotAccepted`. */
 export function chooseIssuer({ listed, unlisted }: Issuers, token: UnverifiedToken): TokenIssuer {
   if (listed.size === 0 && unlisted !== null && unlisted.name === null) return unlisted;
   const name = unverifiedIssuer(token);
@@ -43,18 +41,18 @@ export function chooseIssuer({ listed, unlisted }: Issuers, token: UnverifiedTok
   return issuer;
 }
 
-/** A verified token, and the fetched set that holds its key; null for a key of the configuration. */
+/** A verified token, and the fetched set with its key; null for a key of the configuration. */
 export interface VerificationResult {
   readonly token: VerifiedToken;
   readonly keySet: KeySet | null;
 }
 
 /**
- * Verifies a token's signature with the keys of its issuer, first with keys of the configuration.
- * Fetches the issuer's keys if they are not known, or if no key has the token's `kid`.
+ * Verifies a token's signature with the keys of its issuer; keys of the configuration are tried
+ * first. Fetches the issuer's keys if they are not known, or if no key has the token's `kid`.
  *
- * Throws `errors.invalidToken` for a token that no key verifies, `errors.invalidClaims` if the payload
- * is not a JSON object, `errors.keysUnavailable` if the keys cannot be fetched.
+ * Throws `errors.invalidToken` for a token that no key verifies, `errors.invalidClaims` if the
+ * payload is not a JSON object, `errors.keysUnavailable` if the keys cannot be fetched.
  */
 export async function verifyToken(
   token: UnverifiedToken,

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../base/lib/json_object.ts";
 import { isRole, jsonList } from "./json_list.ts";
 
-/** One key, by the names of its JSON members. */
+/** One key. Its fields have the names of the JSON members. */
 export interface ApiKey {
   /** Name in logs and metrics. */
   readonly name: string;

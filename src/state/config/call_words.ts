@@ -1,19 +1,19 @@
-/** The words of calls of this program with a configuration. @module */
+/** Words for calls of this program, which name the configuration. @module */
 import type { CallWords } from "../../base/observe/call_words.ts";
 import { programCall } from "../../base/lib/program_call.ts";
 import { shellWord } from "../../base/lib/shell_word.ts";
 import { isEmbedded } from "../../database/open.ts";
 import type { ConfigArguments } from "./config_files.ts";
 
-/** Name of a connection string that is an argument, in messages. */
+/** Name in messages for a connection string that is an argument. */
 export const connectionName = "the connection string";
 
-/** Returns the words of calls with the configuration that arguments name. */
+/** Returns the words for calls with the configuration that the arguments name. */
 export function callWords(args: ConfigArguments): CallWords {
   return { program: programCall(), source: sourceWord(args) };
 }
 
-/** Returns the argument without the secrets of a connection string. */
+/** Returns an argument without the secrets of a connection string. */
 export function sourceWord({ file, flags }: ConfigArguments): string {
   if (file !== null) return shellWord(file);
   const uri = flags.get("db-uri");

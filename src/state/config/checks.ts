@@ -35,10 +35,8 @@ export function isOrigin(value: string): boolean {
   return value === "null" || /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,]+$/.test(value);
 }
 
-/**
- * Returns whether a text is a URL that keys may be fetched from: https, or http of this machine, without
- * a user, a password or a fragment.
- */
+/** Returns whether keys may be fetched from a URL: https, or http on this machine, without a user,
+ * a password or a fragment. */
 export function isKeyUrl(value: string): boolean {
   if (!URL.canParse(value) || value.includes("#")) return false;
   const { protocol, username, password, host } = new URL(value);

@@ -1,5 +1,4 @@
-/** Codecs parse option values of the file and the environment, and print them: one codec per type.
- * @module */
+/** Codecs parse and print option values of the file and the environment, one codec per type. @module */
 import { type Dialect, dialects } from "../../base/dialect.ts";
 
 /** An unparsed value of a source. The environment has strings only. */
@@ -12,25 +11,25 @@ export type RawValue =
 
 export type CodecResult<T> =
   | { readonly kind: "value"; readonly value: T }
-  /** The value has the wrong type, and the dialect ignores it. */
+  /** The value has the wrong type, which the dialect ignores. */
   | { readonly kind: "unset" }
   | { readonly kind: "problem"; readonly problem: string };
 
 export interface CodecContext {
-  /** Reads a file that a value names as `@path`. Throws if it cannot. */
+  /** Reads a file that a value names as `@path`. Throws on failure. */
   readonly readFile: (path: string) => Uint8Array;
   /** The value of `jwt-secret-is-base64`. */
   readonly secretIsBase64: boolean;
-  /** How the dialect treats a value of the wrong type: rejects it, or unsets or converts it. */
+  /** Treatment of a value of the wrong type: it is rejected, or it is unset or converted. */
   readonly invalidConfig: Dialect["invalidConfig"];
 }
 
 export interface Codec<T> {
   /** The type's name in the documentation. */
   readonly type: string;
-  /** An empty text is a value. Default: it leaves the option unset. */
+  /** Whether an empty text is a value. Default: it unsets the option. */
   readonly empty?: "value";
-  /** A text that begins with `@` names a file that holds the value. Default: false. */
+  /** Whether a text that begins with `@` names a file with the value. Default: false. */
   readonly readsFiles?: true;
   read(raw: RawValue, context: CodecContext): CodecResult<T>;
   /** Returns the TOML literal of `value`. */
@@ -43,7 +42,7 @@ export interface TextFacts {
   readonly expected: string;
   /** Returns whether a text is valid, or the problem as text. Default: any text is valid. */
   readonly check?: (text: string) => boolean | string;
-  /** Messages omit the value. Default: false. */
+  /** Whether messages omit the value. Default: false. */
   readonly confidential?: boolean;
 }
 
@@ -104,7 +103,7 @@ export const boolean: Codec<boolean> = {
   print: String,
 };
 
-/** Returns the codec of the values of another one and one word; `expected` completes "expected …". */
+/** Returns a codec that accepts one word in addition to another codec; `expected` completes "expected …". */
 export function orWord<T, const Word extends string>(
   codec: Codec<T>,
   word: Word,
@@ -122,8 +121,8 @@ export function orWord<T, const Word extends string>(
 }
 
 /**
- * Returns the codec of a set of words. Messages begin with `Invalid`, and `what`. `extensions` are words
- * of the set that a dialect rejects if it ignores invalid values.
+ * Returns the codec of a set of words. Error messages begin with `Invalid` and `what`. `extensions`
+ * are words that PostgREST lacks: a dialect that ignores invalid values rejects them.
  */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
@@ -162,7 +161,7 @@ export interface ListFacts {
   readonly empty?: "value";
   /** Returns whether an item is valid, or the problem as text. Default: any item is valid. */
   readonly check?: (item: string) => boolean | string;
-  /** Dialects with `invalidConfig: "ignored"` accept items that fail the check. */
+  /** Whether dialects with `invalidConfig: "ignored"` accept items that fail the check. */
   readonly isHarmless?: true;
 }
 

@@ -1,7 +1,7 @@
-/** The error of the configuration: one line with the place, the key, the problem and the expected
+/** The error of a configuration: one line with the place, the key, the problem and the expected
  * value. @module */
 
-/** The place of a value, or the place where a required value is missing. */
+/** The place of a value, or the place at which a required value is missing. */
 export type ConfigOrigin =
   | { readonly kind: "file"; readonly path: string; readonly line: number }
   | { readonly kind: "environment"; readonly name: string }
@@ -34,7 +34,7 @@ export interface ConfigProblem {
 export class ConfigError extends Error {
   readonly key: string | null;
   readonly origin: ConfigOrigin;
-  /** This error, or the errors that it combines, in the order of {@linkcode combineProblems}. */
+  /** The combined errors in the order of {@linkcode combineProblems}; only this error if it combines none. */
   readonly problems: readonly ConfigError[];
 
   constructor(
@@ -50,7 +50,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reports a required option without a value; `example` is one that works, as text of the file. */
+/** Reports a required option without a value. `example` is a valid value, as text of the file. */
 export class MissingOptionError extends ConfigError {
   constructor(
     { origin, key, problem, example }: ConfigProblem & { readonly example: string },

@@ -1,4 +1,4 @@
-/** Reads the configuration: its file, the environment, and the files that they name. @module */
+/** Reads the configuration: its file, the environment, and the files that either names. @module */
 import process from "node:process";
 import { resolve } from "node:path";
 import type { Config } from "./options.ts";
@@ -26,7 +26,7 @@ import { installCall } from "../../base/lib/program_call.ts";
 export interface ConfigArguments {
   /** Path of the configuration file; null if the arguments name none. */
   readonly file: string | null;
-  /** Values of options: of `--key=value`, and of `db-uri` from a connection string. */
+  /** Option values of `--key=value`, and `db-uri` of a connection string. */
   readonly flags: ConfigFlags;
 }
 
@@ -44,7 +44,7 @@ export interface ConfigReader {
 
 interface ConfigReaderOptions {
   readonly wingOptions: OptionTable;
-  /** Values that precede the options' own defaults. Default: none. */
+  /** Values that take precedence over the options' defaults. Default: none. */
   readonly defaults?: Partial<Config>;
 }
 
@@ -62,10 +62,8 @@ export function configReader(
   return { file, config, initialSource, read: () => read(config) };
 }
 
-/**
- * Makes a reader of files. It reads a file that is not regular, such as a pipe, only once and keeps
- * the content. A second read would return nothing, or wait for another writer.
- */
+/** Returns a reader of files. It reads files that are not regular, such as pipes, only once and
+ * keeps the content. A second read would return nothing, or wait for another writer. */
 function fileReader(): ReadBytes {
   const streams = new Map<string, Uint8Array<ArrayBuffer>>();
   return (path) => {
@@ -125,7 +123,7 @@ export async function openConfiguredDatabase(
   return await openDatabase(config, dependenciesOf(config, file));
 }
 
-/** Opens one connection to the database that the configuration names. */
+/** Opens one connection to the database of the configuration. */
 export async function openConfiguredTransport(
   config: Config,
   file: string | null,

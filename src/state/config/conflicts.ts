@@ -5,7 +5,9 @@ import { type OptionRows, options } from "./options.ts";
 
 type OptionConflict = readonly [key: string, problem: string];
 
-/** Lists the problems of options that exclude each other, by the key of the one to change. */
+/**
+ * Lists the problems of options that exclude each other. The key names the option to change.
+ */
 export function conflictsIn(
   rows: OptionRows,
   valueOf: (key: string) => unknown,
@@ -27,7 +29,7 @@ export function conflictsIn(
   return conflicts;
 }
 
-/** Compares each endpoint with the endpoints of the core and with single paths. In a conflict, it
+/** Compares each endpoint with the core's endpoints and with single paths. In a conflict, the endpoint
  * is the one to change. */
 function samePaths(rows: OptionRows, valueOf: (key: string) => unknown): readonly OptionConflict[] {
   const rank = ([key, { endpoint }]: OptionRows[number]) =>

@@ -5,7 +5,7 @@ import type { Config, OptionKey } from "./options.ts";
 
 const limits = ["server-header-timeout", "server-idle-timeout", "server-max-connections"] as const;
 
-/** Returns the options that set limits of connections. */
+/** Returns the options that limit connections. */
 export function limitKeys(
   config: Pick<Config, "serverHeaderTimeout" | "serverIdleTimeout" | "serverMaxConnections">,
 ): readonly OptionKey[] {

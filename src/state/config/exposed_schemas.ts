@@ -1,13 +1,11 @@
-/** The schemas of `db-schemas`, and which of them serve what another one lacks. @module */
+/** The schemas of `db-schemas`, and the fallbacks of each. @module */
 import { checkSchema } from "./checks.ts";
 import { accept, type Codec, list, quote, reject } from "./codecs.ts";
 
 /** Exposed schemas; the first is the default. */
 export interface ExposedSchemas extends ReadonlyArray<string> {
-  /**
-   * Schemas that serve what a schema lacks, in order, by its name. Default: each serves only what it
-   * has.
-   */
+  /** Fallbacks of each schema in order, by its name: schemas that provide the objects it lacks.
+   * Default: no fallbacks. */
   readonly fallbacks?: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -49,7 +47,8 @@ function namesOf(item: string): readonly string[] {
   return item.split("<").map((name) => name.trim());
 }
 
-/** Returns the names of a chain, each with the names after it. A single schema has no fallbacks. */
+/** Returns the schemas of a chain, each with its fallbacks: the names after it. A single schema has
+ * no fallbacks. */
 function suffixesOf(chain: readonly string[]) {
   return chain.length === 1 ? [] : chain.map((name, at) => [name, chain.slice(at + 1)] as const);
 }

@@ -51,11 +51,11 @@ export function lastLine({ text }: ConfigFile): number {
   return text.trimEnd().split("\n").length;
 }
 
-/** A comment, a text of several lines, or a text of one. */
+/** A comment, a text of several lines, or a text on one line. */
 const textOrComment =
   /#.*|"""(?:[^\\]|\\[^])*?(?:"""|$)|'''[^]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/g;
 
-/** Leaves out texts of several lines, whose lines may look like keys and tables. */
+/** Removes texts of several lines, because their lines may look like keys and tables. */
 function withoutLongTexts(text: string): string {
   return text.replace(
     textOrComment,
@@ -107,7 +107,7 @@ function syntaxProblem(statement: string, error: TomlError) {
   };
 }
 
-/** Lists the leaves of nested tables, and empty tables. */
+/** Lists the values of nested tables, and empty tables. */
 function leaves(table: object): readonly { readonly key: string; readonly value: unknown }[] {
   return Object.entries(table).flatMap(([key, value]) => {
     if (!isTable(value) || Object.keys(value).length === 0) return [{ key, value }];

@@ -7,7 +7,7 @@ import { type ConfigFile, type FileEntries, type FileEntry, interpolate } from "
 interface GroupFileContext {
   readonly environment: Readonly<Record<string, string>>;
   readonly readText: (path: string) => string;
-  /** Paths of the files being parsed. Importing one of them again is an error. */
+  /** Paths of the files that are being parsed. They must not be imported again. */
   readonly importing: readonly string[];
 }
 

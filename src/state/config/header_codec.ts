@@ -34,7 +34,7 @@ export const headerValues: Codec<HeaderValues> = {
   print: (values) => quote(JSON.stringify(values)),
 };
 
-/** Returns the problem of the first header that has one; null if all can be sent. */
+/** Returns the problem of the first invalid header; null if all are valid. */
 function problemOf(headers: readonly (readonly [name: string, value: unknown])[]): string | null {
   const names = new Set<string>();
   for (const [name, value] of headers) {
@@ -51,7 +51,8 @@ function problemOf(headers: readonly (readonly [name: string, value: unknown])[]
   return null;
 }
 
-/** Printable bytes and tabs (RFC 9110, section 5.5): no CR, LF or NUL, and nothing beyond Latin-1. */
+/** Returns whether a value is valid: printable Latin-1 and tabs, without CR, LF or NUL (RFC 9110,
+ * section 5.5). */
 function isHeaderValue(value: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }

@@ -12,7 +12,7 @@ import type { DatabaseValues } from "./load.ts";
 import { databaseName } from "./names.ts";
 import { type Config, rowsOf } from "./options.ts";
 
-/** The settings of the login role for this database and for all. */
+/** The settings of the login role, both for this database and for all databases. */
 const ownSettings = sql`from pg_catalog.pg_db_role_setting s, pg_catalog.unnest(s.setconfig) setting
 where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_user)
   and s.setdatabase in (
@@ -20,8 +20,9 @@ where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_u
   )`;
 
 /**
- * Returns the statements that read the configuration: a call of `db-pre-config`, if set, and a query
- * whose only value {@linkcode readValues} parses. Run them in one transaction and roll it back.
+ * Returns the statements that read the configuration: a call of `db-pre-config`, if set, and a
+ * query. Its only value is parsed by {@linkcode readValues}. The caller runs them in one
+ * transaction and rolls back.
  *
  * The authenticator role's settings for this database override its settings for all databases. Both
  * override the values that `db-pre-config` sets.
@@ -73,7 +74,7 @@ export interface RoleDefaults {
   /** In the order of `pg_roles.rolconfig`. */
   readonly settings: readonly (readonly [name: string, value: string])[];
   readonly isolation: IsolationLevel | null;
-  /** The role's `db-max-cost`; 0 for no limit, null for the option's value. */
+  /** The role's `db-max-cost`. 0 means no limit; null means the value of the option. */
   readonly maxCost: number | null;
 }
 
@@ -94,9 +95,9 @@ const firstVersionWithGrants = 15;
 const maxCostName = "db_max_cost";
 
 /**
- * Returns the statement that reads the settings of all roles that the authenticator role is a
- * direct member of, except settings that it may not set, and whether that role sets a timeout.
- * `version` is the result of `version()`.
+ * Returns the statement that reads role settings, and whether the authenticator role sets a
+ * timeout. The roles are all roles of which it is a direct member. Settings that it may not set are
+ * omitted. `version` is the result of `version()`.
  */
 export function roleStatement(
   version: string,
@@ -162,7 +163,7 @@ function roleDefaults(found: readonly RoleSetting[]): RoleDefaults {
   };
 }
 
-/** PostgreSQL treats `read uncommitted` as `read committed`. */
+/** Returns the isolation level of a setting. PostgreSQL treats `read uncommitted` as `read committed`. */
 function isolationLevel(text: string): IsolationLevel {
   const level = text.toLowerCase();
   return level === "repeatable read" || level === "serializable" ? level : "read committed";

@@ -3,7 +3,7 @@ import { isJsonObject, parseJson } from "../../base/lib/json_object.ts";
 import { accept, type Codec, type CodecContext, quote, reject } from "./codecs.ts";
 import { textOrFile } from "./secret.ts";
 
-/** How a list is read. Messages omit values, which may be secrets. */
+/** How a list is parsed. Messages omit values, which may be secrets. */
 export interface JsonList<Entry> {
   /** The word for an entry in messages: `issuer`. */
   readonly noun: string;
@@ -13,9 +13,9 @@ export interface JsonList<Entry> {
   /** The members of an entry by name, each with the check of its value. */
   readonly members: Readonly<Record<keyof Entry, (value: unknown) => boolean>>;
   readonly required: readonly (keyof Entry & string)[];
-  /** Members with another value in each entry, and their word in messages. */
+  /** Members whose values must differ between entries, and their word in messages. */
   readonly unique: Readonly<Partial<Record<keyof Entry, string>>>;
-  /** Completes an entry whose members are valid. Returns a text that describes its problem if it has one. */
+  /** Completes an entry with valid members. Returns a text if the entry has a problem. */
   readonly read: (entry: Entry, context: CodecContext) => Entry | string;
 }
 
@@ -72,7 +72,9 @@ export function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.length > 0 && value.every(isText);
 }
 
-/** `SET ROLE none` restores the login role. */
+/**
+ * Checks the name of a role. `none` is rejected, because `SET ROLE none` restores the login role.
+ */
 export function isRole(value: unknown): boolean {
   return isText(value) && value !== "none";
 }

@@ -5,7 +5,7 @@ import { accept, type CodecContext } from "./codecs.ts";
 import { isRole, isText, isTextList, jsonList } from "./json_list.ts";
 import { minSecretBytes, readNamedFile, withoutLastLineFeed } from "./secret.ts";
 
-/** One issuer, by the names of its JSON members. */
+/** One issuer. Its fields have the names of the JSON members. */
 export interface JwtIssuer {
   /** The `iss` claim of the issuer's tokens, exactly. */
   readonly issuer: string;
@@ -15,19 +15,20 @@ export interface JwtIssuer {
   readonly secret?: string;
   /** JSON Web Key Set (RFC 7517), instead of `jwks_url`. */
   readonly keys?: { readonly keys: readonly JsonObject[] };
-  /** Audiences, one of which `aud` must name. Default: the value of `jwt-aud`. */
+  /** Accepted audiences; `aud` must name one of them. Default: the value of `jwt-aud`. */
   readonly audience?: string | readonly string[];
   /** Accepted values of `alg`. Default: the asymmetric algorithms; for `secret`: HS256. */
   readonly algorithms?: readonly string[];
   /** JSONPath of the role. Default: the value of `jwt-role-claim-key`. */
   readonly role_claim?: string;
-  /** Roles by the value of the role claim; `*` means all other values. Default: the value. */
+  /** Roles by the value of the role claim; `*` matches all other values. Default: the value is the
+   * role. */
   readonly roles?: Readonly<Record<string, string>>;
-  /** Roles that the issuer may give. Default: any of `roles`, or `role`. */
+  /** Roles that the issuer may assign. Default: all of `roles`, or `role`. */
   readonly allowed_roles?: readonly string[];
   /** Role of all tokens, instead of `role_claim` and `roles`. */
   readonly role?: string;
-  /** Claims by name with their value, or a list of possible values. Default: none. */
+  /** Required claims by name, with the value or a list of accepted values. Default: none. */
   readonly required_claims?: JsonObject;
   /** Claims that must be present. Default: `exp`. */
   readonly require?: readonly string[];

@@ -1,5 +1,5 @@
-/** Loads the configuration. Precedence: database, programmatic options or flags of the command
- * line, environment, file, defaults. @module */
+/** Loads the configuration. Precedence: database, options of the program or flags, environment,
+ * file, defaults. @module */
 import { type Dialect, dialects, type FileBase, svcDialect } from "../../base/dialect.ts";
 import { type CodecContext, type RawValue, text } from "./codecs.ts";
 import {
@@ -32,29 +32,29 @@ export interface ConfigSources {
   /** Null if the service runs without a file. */
   readonly file: ConfigFile | null;
   readonly environment: Readonly<Record<string, string>>;
-  /** Reads a file that is imported, or that a value names as `@path`. Throws if it cannot. */
+  /** Reads a file that is imported, or that a value names as `@path`. Throws on failure. */
   readonly readFile: (path: string, base: FileBase) => Uint8Array;
-  /**
-   * The configuration at the start; null during the start. Later loads do not read the files of
-   * options that are not reloadable. Default: null.
-   */
+  /** The configuration at the start; null during the start. Later loads do not read files for
+   * options that need a restart. Default: null. */
   readonly startupConfig?: Config | null;
-  /** Options that a program passes as values, already checked. Default: none. */
+  /** Options that a program passes as values, already validated. Default: none. */
   readonly programmatic?: Partial<Config>;
   /** Options that arguments of the command line set. Default: none. */
   readonly flags?: ConfigFlags;
-  /** The variable `DATABASE_URL`: `db-uri` if no other source sets it. Default: null. */
+  /** The environment variable `DATABASE_URL`. It sets `db-uri` if no other source does. Default: null. */
   readonly databaseUrl?: string | null;
-  /** Values that precede the options' defaults, already checked. Default: none. */
+  /** Values with precedence over the options' defaults, already validated. Default: none. */
   readonly defaults?: Partial<Config>;
-  /** Returns why the file must not set an option; null if it may. Default: it may set all. */
+  /**
+   * Returns why the file must not set an option; null if it may. Default: it may set all options.
+   */
   readonly refuse?: (row: Row) => string | null;
   /** Options in addition to the options of the core. Default: none. */
   readonly wingOptions?: OptionTable;
 }
 
 export interface ConfigFlag {
-  /** As typed, without the value: `--port`. */
+  /** As typed, without a value: `--port`. */
   readonly name: string;
   readonly value: string;
 }
@@ -111,7 +111,7 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
   return { ...Object.fromEntries(fields), appSettings, wingOptions } as Config;
 }
 
-/** An option without a usable value. */
+/** Options without a usable value. */
 const unloaded: Loaded = { value: undefined, origin: null };
 
 function loadOrNothing(loader: Loader, context: CodecContext): Loaded {
@@ -122,10 +122,8 @@ function loadOrNothing(loader: Loader, context: CodecContext): Loaded {
   }
 }
 
-/**
- * Returns the error of an option whose value proves invalid after loading. The message names the place
- * of the value.
- */
+/** Returns an error for an option that proves invalid after loading. The message contains the place
+ * of its value. */
 export function makeOptionError(
   sources: ConfigSources,
   { key, problem, database = noValues }: {
@@ -139,7 +137,7 @@ export function makeOptionError(
   return new ConfigError({ key: found.key, origin: found.origin, problem });
 }
 
-/** Returns `config` with the first values of options that are not reloadable. */
+/** Returns `config` with the startup values of options that need a restart. */
 export function keepStartupOptions(config: Config, first: Config): Config {
   const fixed = rowsOf(config).filter(([, { reloadable }]) => !reloadable);
   return {
@@ -148,10 +146,8 @@ export function keepStartupOptions(config: Config, first: Config): Config {
   };
 }
 
-/**
- * Returns the options that a restart would change: not reloadable, and different from the start.
- * Omits an option whose default is another option, if it still has that default.
- */
+/** Returns the options that a restart would change: they need a restart, and differ from their
+ * startup value. Omits an option whose default is another option, if it still has that default. */
 export function changedStartupOptions(config: Config, first: Config): readonly string[] {
   const isDefault = (key: string, fallback: unknown) =>
     isSameAs(fallback) &&
@@ -185,10 +181,8 @@ function entriesOf({ file, environment, readFile }: ConfigSources, dialect: Dial
     : parseGroups(file, environment, readText);
 }
 
-/**
- * Finds the dialect first, because the grammar and all names depend on it. The check of the key
- * `dialect` rejects an unknown dialect later.
- */
+/** Returns the dialect, which determines the grammar and all names. An unknown dialect is rejected
+ * later, by the check of its key. */
 function dialectOf({ programmatic, flags, environment, file }: ConfigSources): Dialect {
   const inFile = file?.text.matchAll(/^[ \t]*dialect[ \t]*=[ \t]*["']([^"']*)["']/gm) ?? [];
   const inEnvironment = Object.hasOwn(environment, dialectVariable)
@@ -210,7 +204,7 @@ interface Loaded {
   readonly origin: ConfigOrigin | null;
 }
 
-/** Returns the first set value. The dialect decides about values of the wrong type. */
+/** Returns the first set value, by precedence. The dialect decides what happens to values of the wrong type. */
 function load(loader: Loader, row: Row, context: CodecContext): Loaded {
   const programmatic = programmaticValue(loader, row);
   for (const found of find(loader, row)) {
@@ -226,7 +220,7 @@ function load(loader: Loader, row: Row, context: CodecContext): Loaded {
   return { value, origin: null };
 }
 
-/** A flag names files as the shell does, relative to the working directory. */
+/** Returns the context of a source. Paths in flags are relative to the working directory, as in a shell. */
 function contextOf(
   { origin }: Found,
   context: CodecContext,
@@ -236,7 +230,7 @@ function contextOf(
   return { ...context, readFile: (path) => readFile(path, "working directory") };
 }
 
-/** Returns whether a value names a file that only the start reads. */
+/** Returns whether a value names a file that is only read at the start. */
 function isKept(
   { startupConfig = null }: Loader,
   [, { codec, reloadable }]: Row,
@@ -258,7 +252,7 @@ interface Found {
   readonly origin: ConfigOrigin;
 }
 
-/** Lists the values of an option's spellings, each from its source of highest precedence. */
+/** Lists the values of all spellings of an option, each from its source of highest precedence. */
 function find(loader: Loader, [key, option]: Row): readonly Found[] {
   const isValue = ({ value }: Found) => value !== "" || option.codec.empty === "value";
   const stored = option.inDatabase ? inDatabase(loader, key) : null;
@@ -302,7 +296,7 @@ function findSpelling({ environment, entries, dialect }: Loader, key: string): F
   return entries.get(key) ?? null;
 }
 
-/** All dialects share the variable that selects the dialect. */
+/** Returns the variable of an option. The variable of `dialect` is the same in all dialects. */
 function variableOf(key: string, { environmentPrefix }: Dialect): string {
   return key === "dialect" ? dialectVariable : environmentName(key, environmentPrefix);
 }
@@ -338,7 +332,7 @@ function missing(loader: Loader, [key, option]: Row): ConfigError {
   });
 }
 
-/** Returns the place for a value that no source has: the end of the file. */
+/** Returns the place of a missing value: the end of the file. */
 function nowhere({ file, dialect }: Loader, key: string): ConfigOrigin {
   return file === null
     ? { kind: "environment", name: variableOf(key, dialect) }
@@ -347,10 +341,8 @@ function nowhere({ file, dialect }: Loader, key: string): ConfigOrigin {
 
 const settingText = text({ type: "text", expected: "text in quotes" });
 
-/**
- * Loads the application settings. PostgreSQL compares names case-insensitively. A variable overrides
- * the file.
- */
+/** Loads the application settings. Their names are case-insensitive, as in PostgreSQL. A variable
+ * overrides the file. */
 function loadAppSettings(
   { entries, environment, dialect, defaults }: Loader,
 ): Config["appSettings"] {
@@ -381,7 +373,7 @@ function readAppSetting(found: Found, { invalidConfig }: Dialect): string {
   throw new ConfigError({ ...found, problem: reading.kind === "problem" ? reading.problem : "" });
 }
 
-/** Application settings do not depend on files or secrets. */
+/** Context of application settings, which never name files. */
 const textContext = {
   readFile: () => new Uint8Array(),
   secretIsBase64: false,
@@ -404,7 +396,7 @@ function unknownKeys({ entries, rows }: Loader): ConfigError[] {
     .map(({ key, origin }) => new ConfigError({ origin, key, problem: unknownKey(key, keys) }));
 }
 
-/** Lists the variables of options that earlier versions had. */
+/** Lists environment variables of removed options. */
 function removedVariables(loader: Loader): ConfigError[] {
   return Array.from(removedOptions.keys()).flatMap((key) => {
     const name = variableOf(key, loader.dialect);

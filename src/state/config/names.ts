@@ -1,19 +1,18 @@
-/** The names of an option: its key in the file, its environment variable, its field in the code.
- * @module */
+/** The names of an option: key in the file, environment variable, field in the code. @module */
 import { svcDialect } from "../../base/dialect.ts";
 
-/** The field's name of a key, as a type: `db-max-rows` is `dbMaxRows`. */
+/** The field name of a key, as a type: `db-max-rows` becomes `dbMaxRows`. */
 export type CamelCase<Key extends string> = Key extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Key;
 
-/** Returns the field's name of a key: `db-max-rows` is `dbMaxRows`. */
+/** Returns the field name of a key: `db-max-rows` becomes `dbMaxRows`. */
 export function camelCase<Key extends string>(key: Key): CamelCase<Key> {
   const name = key.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   return name as CamelCase<Key>;
 }
 
-/** Returns the environment variable of a key: `db-max-rows` is `SVC_DB_MAX_ROWS`. */
+/** Returns the environment variable of a key: `db-max-rows` becomes `SVC_DB_MAX_ROWS`. */
 export function environmentName(
   key: string,
   prefix: string = svcDialect.environmentPrefix,
@@ -21,10 +20,12 @@ export function environmentName(
   return `${prefix}_${key.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** The variable of the key that selects the dialect; all other names depend on its value. */
+/** The variable of the option `dialect`, on whose value all other names depend. */
 export const dialectVariable = environmentName("dialect");
 
-/** Returns the setting of a key in the database, without prefix: `db-max-rows` is `db_max_rows`. */
+/**
+ * Returns the in-database setting of a key, without prefix: `db-max-rows` becomes `db_max_rows`.
+ */
 export function databaseName(key: string): string {
   return key.replaceAll("-", "_");
 }
@@ -32,10 +33,8 @@ export function databaseName(key: string): string {
 /** Prefix of all application settings. */
 export const appSettingsPrefix = "app.settings.";
 
-/**
- * Returns the setting that an environment variable names, or null for other variables:
- * `SVC_APP_SETTINGS_region` is `app.settings.region`.
- */
+/** Returns the application setting of an environment variable: `SVC_APP_SETTINGS_region` sets
+ * `app.settings.region`. Returns null for other variables. */
 export function appSettingOf(
   variable: string,
   prefix: string = svcDialect.environmentPrefix,

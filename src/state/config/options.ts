@@ -29,7 +29,7 @@ export const options = {
   ...writeOptions,
 } as const;
 
-/** Documentation of the settings that pass through to the database. */
+/** Documentation of the settings that are passed to the database. */
 export const appSettings = {
   key: "app.settings.*",
   environment: "APP_SETTINGS_*",
@@ -49,7 +49,7 @@ export function rowsOf({ wingOptions }: Pick<Config, "wingOptions">): OptionRows
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The table of a program without wings. */
+/** The options of a program without wings. */
 export const noWingOptions: OptionTable = {};
 
 type OptionValue<O> = O extends Option<infer T, infer D> ? T | (D extends null ? null : never)
@@ -60,11 +60,11 @@ export type OptionValues<Table> = {
   readonly [Key in keyof Table as CamelCase<Key & string>]: OptionValue<Table[Key]>;
 };
 
-/** The whole configuration. The values of a wing's options are fields, too: a wing reads them by a type of its own. */
+/** The whole configuration. It also contains the options of wings. A wing reads these by a type of its own. */
 export interface Config extends OptionValues<typeof options> {
-  /** Full names with their values, in the order in which each transaction sets them. */
+  /** Full names with their values, in the order in which transactions set them. */
   readonly appSettings: readonly (readonly [name: string, value: string])[];
-  /** The options of wings that the configuration has values of. */
+  /** The wing options that the configuration has values of. */
   readonly wingOptions: OptionTable;
 }
 

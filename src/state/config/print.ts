@@ -36,7 +36,7 @@ export function redactedConfig(config: Config): string {
   );
 }
 
-/** An option and its value, as an operator may see them. */
+/** An option and its value, in the form that operators may see. */
 export interface ShownOption {
   readonly key: string;
   /** TOML literal; `"***"` for secrets. */
@@ -68,7 +68,7 @@ function defaultLiteral(key: string, config: Config): string | null {
 /** Options that most configurations set. The example file begins with them, and comments out all other options. */
 const firstKeys: readonly string[] = ["db-uri", "db-schemas", "db-anon-role", "jwt-secret"];
 
-/** Returns a commented, valid configuration file with every option. */
+/** Returns a valid, commented configuration file with every option. */
 export function exampleFile(wingOptions: OptionTable = noWingOptions): string {
   const rows = rowsOf({ wingOptions });
   const first = firstKeys.map((key) => rows.find(([name]) => name === key)!);

@@ -16,7 +16,7 @@
  * @module
  */
 
-/** The property that the requests of one count have in common. */
+/** The property by which a policy counts requests. */
 export type RateLimitKey =
   | { readonly kind: "ip" | "role" | "token" | "key" | "all" }
   /** A value of the token's claims. */
@@ -27,14 +27,14 @@ export interface RateLimitPolicy {
   readonly name: string;
   readonly count: number;
   readonly windowSeconds: number;
-  /** Requests that may arrive at once. */
+  /** Number of requests that may arrive at once. */
   readonly burst: number;
   readonly by: RateLimitKey;
-  /** Roles whose requests count; null for all. */
+  /** Roles to which the policy applies; null for all. */
   readonly roles: readonly string[] | null;
-  /** Upper-case method of the requests that count; null for all. */
+  /** Method to which the policy applies, in upper case; null for all. */
   readonly method: string | null;
-  /** Path, percent-encoded, under which requests count. Default: `/`. */
+  /** Path prefix to which the policy applies, percent-encoded. Default: `/`. */
   readonly path: string;
 }
 
@@ -42,11 +42,13 @@ export type RateLimitReading =
   | { readonly kind: "policies"; readonly policies: readonly RateLimitPolicy[] }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** More policies would make each request slow. */
+/** Maximum number of policies. More would make each request slow. */
 const maxPolicies = 32;
 const maxCount = 1e9;
 const maxWindowSeconds = 30 * 86_400;
-/** Shorter intervals between requests round to whole microseconds too coarsely. */
+/**
+ * Maximum rate. Intervals are rounded to whole microseconds, which is too coarse for higher rates.
+ */
 const maxRatePerSecond = 100_000;
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
@@ -56,7 +58,7 @@ const quotedText = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
 const inBrackets = String.raw`\[(?:${quotedText}|\[[^\]"']*\]|[^\[\]"'])*\]`;
 const jsonPath = String.raw`\$(?:${quotedText}|${inBrackets}|[^\s;"'\[])*`;
 
-/** One policy, with the semicolon that follows. */
+/** Matches one policy, with the semicolon after it. */
 const policyPattern = new RegExp(
   String.raw`\s*(?<name>[A-Za-z][\w-]*)\s*:\s*(?<count>\d+)\s*/\s*(?<time>\d+)(?<unit>[smhd])` +
     String.raw`(?:\s+burst\s+(?<burst>\d+))?` +

@@ -1,5 +1,5 @@
-/** Codecs of the values that a file may hold (`@path`): the connection string and the secret that
- * verifies tokens. Messages omit both. @module */
+/** Codecs of the values that may be in a separate file (`@path`): the connection string, and the
+ * secret that verifies tokens. Messages omit both. @module */
 import { parseJsonObject } from "../../base/lib/json_object.ts";
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
 import {
@@ -20,7 +20,7 @@ const uriFacts = {
   confidential: true,
 };
 
-/** Returns the codec of texts that a file may hold. Trims the text of a file. */
+/** Returns the codec of texts that may be in a separate file. The text of the file is trimmed. */
 export function textOrFile<Value>(
   { facts, parse, print }: {
     readonly facts: TextFacts;
@@ -82,7 +82,7 @@ function checkOptions(value: string): CodecResult<string> {
   }
 }
 
-/** Smallest secret of HS256 (RFC 7518, section 3.2). */
+/** Minimum size of secrets for HS256 (RFC 7518, section 3.2). */
 export const minSecretBytes = 32;
 
 const secretFacts = {
@@ -92,10 +92,8 @@ const secretFacts = {
   confidential: true,
 };
 
-/**
- * The codec of the secret. Reads a file without its final line feed. With `jwt-secret-is-base64`,
- * decodes the standard or URL alphabet, padded by `=` or `.`.
- */
+/** The codec of the token secret. The final line feed of a file is removed. With
+ * `jwt-secret-is-base64`, the value is decoded: standard or URL alphabet, padded by `=` or `.`. */
 export const tokenSecret: Codec<Uint8Array> = {
   type: secretFacts.type,
   readsFiles: true,
@@ -132,7 +130,7 @@ const adminSecretFacts = {
   confidential: true,
 };
 
-/** The codec of a secret that a header carries. */
+/** The codec of a secret that clients send in a header. */
 export const adminSecret = textOrFile({
   facts: adminSecretFacts,
   parse: checkAdminSecret,

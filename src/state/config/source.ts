@@ -1,4 +1,4 @@
-/** The sources of the configuration outside the database, read once. Each load adds the values of
+/** Reads the sources of the configuration outside the database once. Each load adds the values in
  * the database. @module */
 import { type ConfigSources, type DatabaseValues, loadConfig, makeOptionError } from "./load.ts";
 import type { Config } from "./options.ts";
@@ -7,7 +7,8 @@ import type { Config } from "./options.ts";
 export interface ConfigSource {
   /** Throws `ConfigError` for an invalid value. */
   configure(values: DatabaseValues): Config;
-  /** Returns the error of an option that proves invalid after loading, with the place of its value. */
+  /** Returns an error for an option that proves invalid after loading. The message contains the
+   * place of its value. */
   makeOptionError(key: string, problem: string, values: DatabaseValues): Error;
 }
 

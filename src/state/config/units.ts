@@ -25,7 +25,7 @@ interface UnitBounds {
   readonly max: number;
 }
 
-/** PostgreSQL and timers count milliseconds in 31 bits. */
+/** Maximum time. PostgreSQL and timers count milliseconds in 31 bits. */
 const maxTimeMs = 2_147_483_647;
 
 /**
@@ -82,7 +82,7 @@ function bounds({ min = 0, max }: UnitBounds): string {
   return ` from ${min} to ${max}`;
 }
 
-/** Returns a whole number of the smallest unit; null for anything else. */
+/** Returns a whole number of the smallest unit; null for other texts. */
 function amount(raw: RawValue, units: ReadonlyMap<string, number>): number | null {
   const text = typeof raw === "number" ? String(raw) : raw;
   const [, digits, unit] = typeof text === "string"

@@ -1,24 +1,22 @@
-/** The generic cell rate algorithm (GCRA, ITU-T I.371), by which policies admit requests, and the theoretical
- * arrival time of each key. @module */
+/** The generic cell rate algorithm (GCRA, ITU-T I.371), by which policies admit requests. It stores
+ * a theoretical arrival time for each key. @module */
 
 /** A policy in microseconds. */
 export interface Rate {
   /** Time between two requests at the steady rate. */
   readonly interval: number;
-  /** How far ahead of time a request may arrive: the time of `burst - 1` requests. */
+  /** How far ahead of schedule a request may arrive: the time of `burst - 1` requests. */
   readonly tolerance: number;
 }
 
 export interface Decision {
   readonly isAdmitted: boolean;
-  /**
-   * The theoretical arrival time to store if the request is charged. Also stored for a refused request
-   * if it is earlier than the current one, which a previous rate has set.
-   */
+  /** The theoretical arrival time to store if the request is charged. A refused request also stores
+   * it if it is earlier than the current one, which can happen after a change of the rate. */
   readonly arrival: number;
-  /** How many further requests are admitted at this moment, once this one is charged. */
+  /** How many further requests would be admitted now, after this one. */
   readonly remaining: number;
-  /** Microseconds until one more than those is admitted. */
+  /** Microseconds until one more request than `remaining` is admitted. */
   readonly wait: number;
 }
 
@@ -33,7 +31,7 @@ export function rateOf(
   return { interval, tolerance: (burst - 1) * interval };
 }
 
-/** Decides about a request at `now`, of a key with this theoretical arrival time (0 for a new key). */
+/** Decides about a request at the time `now`. The key has this theoretical arrival time, or 0 if it is new. */
 export function decide({ interval, tolerance }: Rate, arrival: number, now: number): Decision {
   // A reload may have made the window shorter: no key waits longer than after its whole burst.
   const earliest = Math.min(Math.max(arrival, now), now + tolerance + interval);
@@ -49,21 +47,19 @@ export function decide({ interval, tolerance }: Rate, arrival: number, now: numb
   };
 }
 
-/** Keys of one generation, of which there are two. */
+/** Maximum number of keys in a generation. There are two generations. */
 const maxKeys = 32_768;
 
-/** Characters of the keys of one generation: tokens may be long. */
+/** Maximum characters of all keys in a generation. Keys can be long, because tokens are keys. */
 const maxKeyCharacters = 8 * 1024 * 1024;
 
-/**
- * Holds the times of the keys that were set last: at least 32,768 and at most 65,536. Times are in whole
- * microseconds since its start.
- */
+/** Stores arrival times of the most recently set keys: at least 32,768 and at most 65,536. Times
+ * are in whole microseconds since its start. */
 export class ArrivalTable {
   readonly #now: () => number;
   readonly #start: number;
   #times = new Map<string, number>();
-  /** Times of keys that were set before those. */
+  /** The previous generation of keys. */
   #earlier: ReadonlyMap<string, number> = new Map();
   #characters = 0;
 
@@ -73,7 +69,7 @@ export class ArrivalTable {
     this.#start = now();
   }
 
-  /** Returns the time, from 1 on. */
+  /** Returns the time, which begins at 1. */
   now(): number {
     return Math.floor((this.#now() - this.#start) * 1000) + 1;
   }
@@ -83,13 +79,14 @@ export class ArrivalTable {
     return this.#times.get(key) ?? this.#earlier.get(key) ?? 0;
   }
 
-  /** Sets the arrival time of a key. The oldest keys give way to a new one. */
+  /** Sets the arrival time of a key. The oldest keys are dropped if there is no room. */
   set(key: string, time: number): void {
     if (!this.#times.has(key)) this.#makeRoom(key.length);
     this.#times.set(key, time);
   }
 
-  /** V8 searches for the first key of a map after all deleted keys, so no key is deleted. */
+  /** Starts a new generation. Keys are not deleted singly, because V8 searches past all deleted
+   * keys of a map for the first one. */
   #makeRoom(characters: number): void {
     this.#characters += characters;
     if (this.#times.size < maxKeys && this.#characters <= maxKeyCharacters) return;

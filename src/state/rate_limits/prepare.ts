@@ -1,5 +1,6 @@
-/** Prepares the policies of a configuration, and keeps the arrival times of the previous one.
- * @module */
+/**
+ * Prepares the policies of a configuration. Keeps the arrival times of the previous one. @module
+ */
 import { compileClaimPath, roleText } from "../auth/role_claim.ts";
 import { type Config, rowsOf, valueOf } from "../config/options.ts";
 import { type RateLimitPolicy, readRateLimits } from "../config/rate_limit_grammar.ts";
@@ -11,11 +12,11 @@ import { errorMessage } from "../../base/errors/error_message.ts";
 /** Inputs of {@linkcode prepareRateLimits}. */
 export interface RateLimitInputs {
   readonly config: Pick<Config, "rateLimits" | "wingOptions">;
-  /** Those before a reload, whose table is kept. */
+  /** The limits before a reload, whose arrival times are kept. */
   readonly previous: RateLimits | null;
   /** Milliseconds since any start; never goes back. */
   readonly now: () => number;
-  /** Threads that count in parallel, each by its part of the rates. */
+  /** Number of threads that count requests, each with a share of the rates. */
   readonly threads: number;
 }
 
@@ -49,7 +50,7 @@ function endpointsOf(config: RateLimitInputs["config"]) {
   });
 }
 
-/** Adds the policies of endpoints that have a limit, unless one of the configuration is for the path. */
+/** Adds policies for the limits of endpoints, unless the configuration has a policy for the path. */
 function withEndpoints(
   policies: readonly RateLimitPolicy[],
   config: RateLimitInputs["config"],

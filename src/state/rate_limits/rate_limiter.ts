@@ -11,11 +11,11 @@ import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";
 export interface PreparedPolicy extends Pick<RateLimitPolicy, "name" | "method" | "roles"> {
   readonly definition: RateLimitPolicy;
   readonly rate: Rate;
-  /** The field that describes the policy to clients. */
+  /** Response header that describes the policy to clients. */
   readonly header: readonly [name: string, value: string];
-  /** Path under which requests count, in the form of {@linkcode LimitedResource}; null for all. */
+  /** Path prefix to which the policy applies, in the form of {@linkcode LimitedResource}; null for all. */
   readonly under: string | null;
-  /** Returns the text of a claim; null without it. Null if the policy has another key. */
+  /** Returns the text of a claim; null if it is absent. Null if the policy does not count by a claim. */
   readonly claim: ((claims: string) => string | null) | null;
 }
 
@@ -26,21 +26,21 @@ export interface RateLimits {
   /** The other policies. */
   readonly afterToken: readonly PreparedPolicy[];
   readonly table: ArrivalTable;
-  /** Prefix of paths that name a relation in the rest; null for none. */
+  /** Path prefix after which a relation is named, or null. */
   readonly relationPrefix: string | null;
 }
 
-/** Data of a request before its authentication. */
+/** The data of a request that is known before authentication. */
 export interface LimitedRequest {
   readonly limits: RateLimits;
-  /** Receives the name of a policy that refuses the request. */
+  /** Called with the name of a policy that refuses the request. */
   readonly onRefused: (policy: string) => void;
-  /** Null if it is unknown: such requests share one count. */
+  /** Null if unknown. All such requests are counted together. */
   readonly client: string | null;
   readonly resource: LimitedResource;
 }
 
-/** Data of a request after its authentication. */
+/** The data of a request that is known after authentication. */
 export interface LimitedIdentity {
   readonly role: string;
   /** JSON text. */
@@ -51,7 +51,7 @@ export interface LimitedIdentity {
   readonly key?: Pick<ApiKey, "name">;
 }
 
-/** A policy that has admitted the request, and what it charged. */
+/** A policy that has admitted the request, and the amount charged. */
 interface Charge {
   readonly policy: PreparedPolicy;
   readonly key: string;
@@ -62,7 +62,7 @@ interface Charge {
 export class Admission {
   readonly #request: LimitedRequest;
   #charges: readonly Charge[] = [];
-  /** Number of the charges that need no token. */
+  /** Number of charges by policies that need no token. */
   #clientCharges = 0;
   #refusal: Charge | null = null;
 
@@ -70,7 +70,7 @@ export class Admission {
     this.#request = request;
   }
 
-  /** Charges the policies that need no token. Throws `136` if one refuses. */
+  /** Charges the policies that need no token. Throws `136` if one of them refuses. */
   chargeClient(): void {
     const { beforeToken } = this.#request.limits;
     if (beforeToken.length === 0) return;
@@ -78,7 +78,7 @@ export class Admission {
     this.#clientCharges = this.#charges.length;
   }
 
-  /** Charges the other policies. Throws `136` if one refuses, and charges none then. */
+  /** Charges the other policies. Throws `136` if one of them refuses; then none is charged. */
   chargeIdentity(identity: LimitedIdentity): void {
     const { afterToken } = this.#request.limits;
     if (afterToken.length === 0) return;
@@ -88,12 +88,12 @@ export class Admission {
     });
   }
 
-  /** Takes the charges back, of an operation that has no effect because another one is refused. */
+  /** Undoes the charges of an operation that has no effect because another operation is refused. */
   refund(): void {
     this.#refundFrom(0);
   }
 
-  /** Takes the charges back that needed a token. */
+  /** Undoes the charges of policies that need a token. */
   refundIdentity(): void {
     this.#refundFrom(this.#clientCharges);
   }
@@ -105,7 +105,7 @@ export class Admission {
     this.#charges = this.#charges.slice(0, start);
   }
 
-  /** Returns the `RateLimit` fields of the tightest policy that matched; empty if no policy did. */
+  /** Returns the `RateLimit` headers of the tightest matching policy; empty if none matches. */
   headers(): HeaderList {
     const charge = this.#refusal ?? this.#tightest();
     return charge === null ? noHeaders : rateLimitHeaders(charge);
@@ -149,7 +149,7 @@ export class Admission {
     return client === null ? "ip" : `ip\0${networkOf(client)}`;
   }
 
-  /** A request without a token, without an API key or without the claim counts by address. */
+  /** Returns the key of a request. One without a token, an API key or the claim is counted by its address. */
   #identityKey(policy: PreparedPolicy, { role, claims, token, key }: LimitedIdentity): string {
     const { by } = policy.definition;
     switch (by.kind) {
@@ -182,7 +182,7 @@ export class Admission {
   }
 }
 
-/** Decides about a request by all policies that it matches. */
+/** Decides about a request by all matching policies. */
 function decideAll(
   table: ArrivalTable,
   matched: readonly Pick<Charge, "policy" | "key">[],
@@ -209,7 +209,7 @@ function isTighter(one: Decision, other: Decision): boolean {
   return one.wait > other.wait;
 }
 
-/** Takes one request back out of the count of a key. */
+/** Undoes the charge of one request of a key. */
 function refund(table: ArrivalTable, key: string, { interval }: Rate): void {
   const arrival = table.get(key);
   if (arrival > interval) table.set(key, arrival - interval);
@@ -225,7 +225,7 @@ function secondsOf(microseconds: number): number {
   return Math.ceil(microseconds / 1e6);
 }
 
-/** Returns what a token signs: some algorithms have several signatures of one text. */
+/** Returns the signed part of a token. The same part can have several valid signatures in some algorithms. */
 function withoutSignature(token: string): string {
   return token.slice(0, token.lastIndexOf("."));
 }

@@ -23,11 +23,11 @@ export interface CommentTagConfig {
 
 /** A comment, and the tags that it contained. */
 export interface TaggedComment {
-  /** The comment without the lines of tags; null if nothing is left. */
+  /** The comment without its tag lines; null if nothing is left. */
   readonly text: string | null;
   /** Declarations of keys without the `@`, in the grammar of `declared_keys.ts`. */
   readonly keys: readonly string[];
-  /** Whether requests that reach the object are executed by the primary: `@primary`. */
+  /** Whether requests that use the object must run on the primary: `@primary`. */
   readonly isPrimary: boolean;
   readonly values: TagValues;
 }
@@ -35,7 +35,7 @@ export interface TaggedComment {
 /** Values of tags, as relations and functions have them. */
 export type TagValues = Pick<Relation, "deprecation" | "label" | "maxRows">;
 
-/** Takes the tags out of a comment, if they count. */
+/** Removes the tags from a comment, if tags are enabled. Returns both. */
 export function readCommentTags(
   comment: string | null,
   { dbCommentTags = false }: CommentTagConfig,
@@ -80,8 +80,8 @@ const deprecatedLine =
 
 /**
  * Reads `@deprecated <date> [<end>] [<advice>]`: the headers `Deprecation` (RFC 9745) and `Sunset`
- * (RFC 8594), which has the first date without an end, and the text for readers. Returns null for
- * other lines.
+ * (RFC 8594), and the text for readers. Without an end, `Sunset` has the date itself. Returns null
+ * for other lines.
  */
 function readDeprecation(line: string): { headers: HeaderList; text: string } | null {
   const [, date, end = date, advice] = deprecatedLine.exec(line) ?? [];
@@ -95,7 +95,7 @@ function readDeprecation(line: string): { headers: HeaderList; text: string } | 
   };
 }
 
-/** Functions without the tags of their comments, and the values of the tags. */
+/** Functions whose comments have no tags, and the values of the removed tags. */
 interface TaggedRoutines {
   readonly rows: readonly RoutineRow[];
   readonly primary: readonly string[];
@@ -120,7 +120,7 @@ export function readRoutineTags(
   return { rows: untaggedRows, primary, tags };
 }
 
-/** Returns the names of the functions of rows that have the tag `@primary`. */
+/** Returns the names of row functions with the tag `@primary`. */
 export function primaryRowFunctions(
   rows: readonly RowFunctionRow[],
   config: CommentTagConfig,

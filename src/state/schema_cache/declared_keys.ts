@@ -26,7 +26,7 @@ import type { ForeignKeyRow, KeyRow, Keys } from "./queries/keys.ts";
 import type { RelationRow } from "./queries/relations.ts";
 
 export interface DeclaredKeys {
-  /** The relations; their comments are without the lines of tags. */
+  /** The relations. Their comments have no tag lines. */
   readonly relations: readonly RelationRow[];
   readonly primaryRelations: ReadonlySet<number>;
   /** Values of the tags `@deprecated`, `@label` and `@maxRows` by the oids of relations. */
@@ -34,7 +34,7 @@ export interface DeclaredKeys {
   /** All keys but {@linkcode foreign}. */
   readonly keys: Keys;
   readonly foreign: readonly ForeignKeyRow[];
-  /** Declarations that have no effect: `comment of api.v: column "x" does not exist`. */
+  /** Problems of ignored declarations: `comment of api.v: column "x" does not exist`. */
   readonly problems: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function withComment(row: RelationRow, comment: TaggedComment | undefined): Rela
   return [oid, schema, name, comment.text, ...rest];
 }
 
-/** A declaration has no effect. The message contains the reason. */
+/** Reports a declaration that is ignored. The message contains the reason. */
 class DeclarationProblem extends Error {}
 
 const name = String.raw`(?:"(?:[^"]|"")+"|[\p{L}\p{N}_$]+)`;
@@ -171,7 +171,7 @@ function numbersOf(
   });
 }
 
-/** Joins two names by NUL, which names in PostgreSQL cannot contain. */
+/** Joins two names by NUL, which PostgreSQL does not allow in names. */
 function nameKey(schema: string, name: string): string {
   return `${schema}\0${name}`;
 }

@@ -2,7 +2,7 @@
 import { indexSchemaCache } from "./lookups.ts";
 import type { Relation, SchemaCache, SchemaCacheData } from "./schema_cache.ts";
 
-/** Members of the dump, whose names are stable, and members of the data. */
+/** Members of the dump with their stable names, and the members of the data that they contain. */
 const members = {
   dbMediaHandlers: "mediaHandlers",
   dbRelationships: "relationships",
@@ -32,7 +32,9 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
   ));
 }
 
-/** A parsed dump. It holds data of the version that wrote it; later versions add members. */
+/**
+ * A parsed dump. Its data has the form of the version that wrote it; later versions add members.
+ */
 export type SchemaCacheDump = Readonly<Partial<Record<keyof typeof members, unknown>>>;
 
 /** Reads a dump. Throws an `Error` if the value is not a dump. */

@@ -1,6 +1,6 @@
 /** Chooses the schema that a database's API most likely has. @module */
 
-/** A schema, and what it contains that no extension owns. */
+/** A schema, and the number of its objects that do not belong to extensions. */
 export interface SchemaFacts {
   readonly name: string;
   readonly relations: number;
@@ -14,10 +14,8 @@ export function filledSchemas<Facts extends SchemaFacts>(
   return schemas.filter(({ relations, functions }) => relations + functions > 0);
 }
 
-/**
- * Returns `api` if that schema contains something, else the schema with the most relations; null if
- * all schemas are empty. Of equal schemas, `public` or else the first is returned.
- */
+/** Returns `api` if it is not empty, otherwise the schema with the most relations; null if all
+ * schemas are empty. Of equal schemas, `public` is returned, or else the first. */
 export function likelySchema(schemas: readonly SchemaFacts[]): string | null {
   const filled = filledSchemas(schemas);
   if (filled.some(({ name }) => name === "api")) return "api";

@@ -63,7 +63,8 @@ export interface SchemaCacheConfig extends CommentTagConfig {
   readonly hidesExtensionFunctions?: boolean;
 }
 
-/** Returns a text of all options of {@linkcode SchemaCacheConfig} but of what its queries leave out. */
+/** Returns a text that identifies the options of {@linkcode SchemaCacheConfig}, except those that
+ * only filter the queries. */
 export function schemaCacheKey({ dbSchemas, ...config }: SchemaCacheConfig): string {
   return JSON.stringify([
     [dbSchemas, [...dbSchemas.fallbacks ?? []], config.dbExtraSearchPath],
@@ -76,7 +77,8 @@ export interface SchemaCacheQuery {
   readonly name: QueryName;
   readonly text: string;
   readonly params: readonly string[];
-  /** Reads a row. The texts of all rows would take several times the memory of the schema cache. */
+  /** Parses a row when it arrives. The texts of all rows would need several times the memory of the
+   * schema cache. */
   readonly parse: (text: string) => unknown;
 }
 
@@ -168,9 +170,9 @@ select s from pg_catalog.unnest($1::pg_catalog.text[]) s
 where s not in (select nspname from pg_catalog.pg_namespace)`;
 
 /**
- * Returns the processes that lock relations exclusively, or wait to do so, first those that have a
- * lock. A load waits for both. The query reads as few catalogue tables as possible, since one of
- * them may be locked.
+ * Returns the processes that lock relations exclusively, or wait for such a lock; those that hold
+ * one come first. Both delay a load. The query reads few catalogue tables, because a table that it
+ * reads may be locked.
  */
 export const blockersQuery = `
 select pg_catalog.concat('process ', l.pid, ' (', a.application_name, ') ',
@@ -185,11 +187,11 @@ where l.locktype = 'relation' and l.mode = 'AccessExclusiveLock'
   ))
 order by l.granted desc, a.xact_start, l.pid limit 5`;
 
-/** Turns JIT compilation off, which would take longer than the queries. */
+/** Turns JIT compilation off, which takes longer than the queries do. */
 const settingsQuery =
   `select pg_catalog.concat(pg_catalog.set_config('jit', 'off', true), ${workerRelationsText})`;
 
-/** Builds the schema cache from what each of {@linkcode schemaCacheQueries} has read. */
+/** Builds the schema cache from the parsed results of {@linkcode schemaCacheQueries}. */
 export function* buildSchemaCache(
   results: readonly (readonly unknown[])[],
   config: SchemaCacheConfig,
@@ -231,7 +233,7 @@ export function* buildSchemaCache(
   };
 }
 
-/** Returns functions that return the rows of a query by its name, and the first of them. */
+/** Returns two functions that find the rows of a query by its name: all rows, and the first. */
 function rowsByName(results: readonly (readonly unknown[])[], config: SchemaCacheConfig) {
   const byName = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, results[i]]));
   const rows = <Name extends QueryName>(name: Name) =>
@@ -250,7 +252,7 @@ function relationsThatCall(
   };
 }
 
-/** Returns what relationships are derived from. */
+/** Returns the inputs from which relationships are derived. */
 function* relationshipInput(
   { relations, keys, foreign }: DeclaredKeys,
   { rules, computed }: {
@@ -326,7 +328,7 @@ function keyColumns(keys: Keys, declared: readonly ForeignKeyRow[]): KeyColumns 
   return columns;
 }
 
-/** Builds foreign keys. `keys` tells which of them are unique. */
+/** Builds foreign keys. `keys` shows which of them are unique. */
 function buildForeignKeys(
   rows: readonly ForeignKeyRow[],
   keys: Pick<Keys, "primary" | "unique">,

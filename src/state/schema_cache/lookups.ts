@@ -12,7 +12,7 @@ import type {
   SchemaCacheData,
 } from "./schema_cache.ts";
 
-/** Indexes the data, which must have the order of `buildSchemaCache`. */
+/** Indexes the data. It must be sorted as `buildSchemaCache` sorts it. */
 export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
   const relations = indexByName(data.relations);
   const relationships = indexRelationships(data.relationships);
@@ -54,11 +54,13 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
   return cache;
 }
 
-/** Values by schema, then by name. Two levels save each look-up from building a joined key. */
+/** Values by schema, then by name. With two levels, a look-up need not build a joined key. */
 type ByName<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
 type IndexByName<Value> = Map<string, Map<string, Value>>;
 
-/** Adds to a schema the names that only its fallbacks have. The first of them precedes. */
+/**
+ * Adds the names that a schema lacks and its fallbacks have. The first fallback takes precedence.
+ */
 function addMissing<Value>(
   index: IndexByName<Value>,
   schema: string,
@@ -71,9 +73,9 @@ function addMissing<Value>(
 }
 
 /**
- * Adds the relationships that requests of a schema with fallbacks can use: to relations that they
- * reach, through junctions that they reach. A computed column hides functions of its name and
- * origin in the fallback schemas, as does a relation.
+ * Adds relationships between objects that a schema reaches only by its fallbacks, also by junctions
+ * in these. A computed column hides functions of the same name and origin in the fallback schemas;
+ * so does a relation.
  */
 function addFallbackRelationships(
   relationships: IndexByName<Map<string, readonly Relationship[]>>,
@@ -132,7 +134,7 @@ function indexRelationships(
   return schemas;
 }
 
-/** Removes origins that have relationships to other schemas only: requests cannot use these. */
+/** Removes origins whose relationships all lead to other schemas, because requests cannot use these. */
 function withinSchema(
   relationships: ByName<ReadonlyMap<string, readonly Relationship[]>>,
 ): ByName<unknown> {
@@ -168,7 +170,7 @@ function handlerKey(target: QualifiedName | null, mediaType: string): string {
   return target === null ? mediaType : `${pairKey(target.schema, target.name)}\0${mediaType}`;
 }
 
-/** Joins two names by NUL, which names in PostgreSQL cannot contain. */
+/** Joins two names by NUL, which PostgreSQL does not allow in names. */
 function pairKey(first: string, second: string): string {
   return `${first}\0${second}`;
 }

@@ -4,7 +4,7 @@
 import { mapSliced, type SlicedWork } from "../../base/lib/slices.ts";
 import type { SchemaCacheData } from "./schema_cache.ts";
 
-/** Entries of one chunk: their JSON text has about a megabyte. */
+/** Number of entries per chunk. Its JSON text then has about a megabyte. */
 const entriesPerPiece = 400;
 
 export function schemaPieces(data: SchemaCacheData): SlicedWork<readonly string[]> {

@@ -19,13 +19,13 @@ interface RelationTraits {
   readonly primary: ReadonlySet<number>;
   readonly onWorkers: ReadonlySet<number>;
   readonly tags: ReadonlyMap<number, TagValues>;
-  /** Schemas that junctions in unexposed schemas lead to. */
+  /** Schemas to which junctions in unexposed schemas lead. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
   readonly uniqueIndexes: ReadonlyMap<number, readonly UniqueIndexRow[]>;
   readonly enums: EnumLabels;
 }
 
-/** Builds the relations. `ends` holds their keys, in the same order. */
+/** Builds the relations. `ends` has their keys, in the same order. */
 export function buildRelations(
   rows: readonly RelationRow[],
   ends: readonly RelationshipEnd[],
@@ -89,7 +89,7 @@ export function columnNames(row: RelationRow): readonly (string | undefined)[] {
 /**
  * Returns the primary keys of all tables whose key the view shows completely. Keys are ordered by
  * the position of their first column in the view. If the view shows a column twice, the first one
- * applies. The rows need not be unique by these columns.
+ * is used. The rows of the view may have duplicates in these columns.
  */
 function viewPrimaryKey(
   viewColumns: ViewColumns,

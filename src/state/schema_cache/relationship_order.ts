@@ -32,10 +32,8 @@ export function* sortRelationships(
   return sorted;
 }
 
-/**
- * Names contain no NUL, and numbers have one digit, so that the joined key sorts as its parts do. Keys of
- * one kind have the same parts; the kind sorts before them.
- */
+/** Returns a text whose order is the order of its parts. Names contain no NUL, and numbers have one
+ * digit. Keys of one kind have the same parts; the kind is compared first. */
 function sortKey(relationship: Relationship): readonly (string | number)[] {
   const { foreign, self, kind } = relationship;
   const head = [foreignSchemaOf(relationship), foreign.name, Number(self), kinds.indexOf(kind)];

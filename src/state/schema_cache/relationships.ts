@@ -27,7 +27,7 @@ export interface ForeignKey {
   readonly columns: readonly number[];
   readonly foreignTable: number;
   readonly foreignColumns: readonly number[];
-  /** True if the columns are exactly the columns of a primary or unique key of the table. */
+  /** Whether the columns are exactly the columns of a primary or unique key of the table. */
   readonly unique: boolean;
 }
 
@@ -63,7 +63,7 @@ export function* deriveRelationships(
   return yield* sortRelationships([...visible, ...input.computed]);
 }
 
-/** Returns the schemas that junctions in unexposed schemas lead to, by the origin's oid. */
+/** Returns the schemas to which junctions in unexposed schemas lead, by the oid of the origin. */
 export function hiddenJunctions(
   input: RelationshipInput,
   primaryKeys: ReadonlyMap<number, readonly number[]>,
@@ -104,7 +104,7 @@ interface Link {
   readonly withinPrimaryKey: boolean;
 }
 
-/** A declared link is left out if another one has the same relations and columns. */
+/** Removes a declared link if another link has the same relations and columns. */
 function* foreignKeyLinks(input: RelationshipInput): SlicedWork<readonly Link[]> {
   const exposures = exposuresByTable(input);
   yield;
@@ -134,7 +134,7 @@ function linkKey({ child, parent, upwards }: Link): string {
   return `${child.oid} ${parent.oid} ${pairs}`;
 }
 
-/** A table or a view of it. `names` returns the names of a table column in it. */
+/** A table, or a view of it. `names` returns the names that a table column has there. */
 interface TableExposure {
   readonly end: RelationshipEnd;
   readonly names: (column: number) => readonly string[];
@@ -155,7 +155,7 @@ function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonl
   return exposures;
 }
 
-/** A table or a view that has all columns of a key. `columns` are their names in that relation. */
+/** A table or view with all columns of a key. `columns` are their names there. */
 interface KeyExposure {
   readonly end: RelationshipEnd;
   readonly columns: readonly string[];
@@ -213,8 +213,8 @@ function toChild(link: Link): KeyRelationship {
 
 /**
  * Returns a relationship for each ordered pair of many-to-one links of one relation. Their
- * constraints differ, and the primary key of the relation contains the columns of both. Only such
- * links are compared, so a table with many other foreign keys costs no time.
+ * constraints differ, and the primary key of the relation contains the columns of both. Other
+ * foreign keys are not compared, which saves time for tables with many.
  */
 function junctionRelationships(links: readonly Link[]): readonly JunctionRelationship[] {
   const candidates = links.filter((link) => !link.unique && link.withinPrimaryKey);
@@ -249,7 +249,7 @@ function ends(origin: RelationshipEnd, foreign: RelationshipEnd) {
   };
 }
 
-/** Key by which a function replaces relationships to the relation of its name and schema. */
+/** Key by which a function overrides relationships to the relation of the same name and schema. */
 function overrideKey(origin: QualifiedName, foreign: QualifiedName): string {
   return JSON.stringify([origin.schema, origin.name, foreign.schema, foreign.name]);
 }

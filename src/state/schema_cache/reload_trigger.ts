@@ -54,7 +54,7 @@ end $svc$;
 `;
 }
 
-/** Parameter: {@linkcode notifyPattern}. Whether an event trigger's source notifies the channel. */
+/** Returns whether an enabled event trigger notifies the channel. Parameter: {@linkcode notifyPattern}. */
 export const reloadTriggerQuery = `
 select exists (
   select from pg_catalog.pg_event_trigger t join pg_catalog.pg_proc p on p.oid = t.evtfoid

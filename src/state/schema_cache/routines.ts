@@ -5,8 +5,8 @@ import type { ParameterRow, RoutineRow } from "./queries/routines.ts";
 
 /**
  * Builds functions, sorted by schema and name. Overloads are sorted by number of parameters,
- * comment (null first) and parameters. Of the functions' settings, the ones in `appliedSettings`
- * are kept. `tags` has the values of their tags.
+ * comment (null first) and parameters. Keeps only settings that are in `appliedSettings`. `tags`
+ * has the values of tags.
  */
 export function buildRoutines(
   rows: readonly RoutineRow[],
@@ -57,7 +57,9 @@ const volatilities: Readonly<Record<string, Volatility>> = {
   v: "volatile",
 };
 
-/** A cast to plain `character` or `bit` would truncate the argument to length 1. */
+/**
+ * Types for casts of arguments. A cast to plain `character` or `bit` would truncate to length 1.
+ */
 const callTypes: ReadonlyMap<string, string> = new Map([
   ["character", "character varying"],
   ["character[]", "character varying[]"],
@@ -76,7 +78,8 @@ function splitSetting(text: string): readonly [string, string] {
   return [text.slice(0, equals), text.slice(equals + 1)];
 }
 
-/** Texts contain no NUL, and a function has at most 100 parameters: the key sorts as its parts do. */
+/** Returns a text whose order is the order of its parts. Texts contain no NUL, and a function has at
+ * most 100 parameters. */
 function sortKey({ schema, name, parameters, comment }: Routine): string {
   const count = String(parameters.length).padStart(3, "0");
   const signature = parameters.flatMap((parameter) => [parameter.name, parameter.type]);

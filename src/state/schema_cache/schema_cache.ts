@@ -1,7 +1,7 @@
 /**
  * The schema cache: metadata of the database as plain data, and its index.
  *
- * The data can be dumped as JSON and passed to another thread. Stages look names up in the index.
+ * The data can be dumped as JSON and sent to another thread. Stages look names up in the index.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export interface Column {
 /** A unique index of a table, which `ON CONFLICT` can use. */
 export interface UniqueIndex {
   readonly name: string;
-  /** Columns in the order of the index; null if a key is another expression. */
+  /** Columns in index order; null if a key of the index is an expression. */
   readonly columns: readonly string[] | null;
   readonly expressions: readonly string[];
   /** SQL text of the condition of a partial index; null otherwise. */
@@ -46,42 +46,41 @@ export interface Relation extends QualifiedName {
   readonly insertable: boolean;
   readonly updatable: boolean;
   readonly deletable: boolean;
-  /** True if a read can run a function declared `VOLATILE`, or query another server. */
+  /** Whether a read can run a `VOLATILE` function, or query another server. */
   readonly volatile: boolean;
-  /** Whether reading or only writing it runs functions that may change the session. Default: neither does. */
+  /** Whether it runs functions that may change the session: when it is read, or only when written.
+   * Default: neither. */
   readonly changesSession?: "read" | "write";
-  /** Where requests are executed that read the relation. Default: a standby may execute them. */
+  /** Where requests that read the relation must run. Default: a standby may execute them. */
   readonly readsFrom?: "primary";
-  /** True if workers of Citus have its rows, or rows that a view reads. Default: false. */
+  /** Whether workers of Citus have its rows, or the rows of a table that a view reads. Default: false. */
   readonly isOnWorkers?: true;
-  /** Column that names rows for readers, from the tag `@label`. Default: no tag. */
+  /** Column that names a row for human readers, from the tag `@label`. Default: none. */
   readonly label?: string;
-  /** Most rows of a request, from the tag `@maxRows`; `db-max-rows` may be lower. Default: no
-   * tag. */
+  /** Maximum rows of a request, from the tag `@maxRows`. A lower `db-max-rows` takes precedence.
+   * Default: none. */
   readonly maxRows?: number;
-  /** Headers of answers, from the tag `@deprecated`. Default: no tag. */
+  /** Response headers from the tag `@deprecated`. Default: none. */
   readonly deprecation?: HeaderList;
-  /** True if several inserts have the effect of one insert of all their rows. Default: false. */
+  /** Whether several inserts have the same effect as one insert of all rows. Default: false. */
   readonly hasDivisibleInserts?: true;
-  /** How to tell updated rows of an upsert: the old row, or `xmax`. Default: not at all. */
+  /** How an upsert recognises updated rows: by the old row, or by `xmax`. Default: it cannot. */
   readonly mergeAction?: "old" | "xmax";
-  /**
-   * When PostgreSQL can tell `tableoid`, `xmin` and `ctid` of its rows: `always`, or not from `INSERT …
-   * RETURNING`, as in a partitioned table. Default: never.
-   */
+  /** Whether `tableoid`, `xmin` and `ctid` of its rows are available. `always`, or except in
+   * `INSERT … RETURNING`, as for a partitioned table. Default: never. */
   readonly systemColumns?: "always" | "except inserts";
-  /** True if other tables inherit from the table, so that its keys may repeat in them. Default: false. */
+  /** Whether other tables inherit from the table, so that its keys may repeat there. Default: false. */
   readonly isInherited?: true;
-  /** Primary key columns: alphabetical for tables, in key order for views. */
+  /** Primary key columns: in alphabetical order for tables, in key order for views. */
   readonly primaryKey: readonly string[];
   /** Unique indexes of a table, sorted by name. Default: none. */
   readonly uniqueIndexes?: readonly UniqueIndex[];
   readonly columns: readonly Column[];
-  /** Schemas that hidden junctions lead to: errors then suggest no other origin. Default: none. */
+  /** Schemas to which hidden junctions lead. Errors then suggest no other origin. Default: none. */
   readonly hiddenJunctionsTo?: readonly string[];
 }
 
-/** A column of the origin, and the equal column of the foreign relation or junction. */
+/** A column of the origin, and the matching column of the foreign relation or junction. */
 export type ColumnPair = readonly [origin: string, foreign: string];
 
 interface RelationshipEnds {
@@ -102,7 +101,7 @@ export interface KeyRelationship extends RelationshipEnds {
   readonly foreignIsView: boolean;
 }
 
-/** Made by two foreign keys of a junction. */
+/** A relationship by two foreign keys of a junction. */
 export interface JunctionRelationship extends RelationshipEnds {
   readonly kind: "many-to-many";
   readonly junction: QualifiedName;
@@ -143,12 +142,14 @@ export type Volatility = "immutable" | "stable" | "volatile";
 /** A function that `/rpc` can call. */
 export interface Routine extends QualifiedName {
   readonly comment: string | null;
-  /** Headers of answers, from the tag `@deprecated`. Default: no tag. */
+  /** Response headers from the tag `@deprecated`. Default: none. */
   readonly deprecation?: HeaderList;
   readonly parameters: readonly Parameter[];
   readonly returns: {
     readonly set: boolean;
-    /** True for a row type, also through domains, and for OUT, INOUT or TABLE parameters. */
+    /**
+     * Whether it returns a row type, also through domains, or has OUT, INOUT or TABLE parameters.
+     */
     readonly composite: boolean;
     readonly typeSchema: string;
     readonly typeName: string;
@@ -178,9 +179,10 @@ export interface DataRepresentation {
   readonly function: QualifiedName;
 }
 
-/** A user-defined way to render rows, or the value of a function, as a media type. */
+/** A user-defined media type handler: it renders rows or the value of a function. */
 export interface MediaHandler {
-  /** Kind: `aggregate` over a relation's rows, over `any` rows, or the value of a `function`. */
+  /** `aggregate`: of the rows of one relation. `any`: of the rows of any relation. `function`: of
+   * the function's value. */
   readonly kind: "aggregate" | "any" | "function";
   /** The relation of an `aggregate`, the name of a `function`; null for `any`. */
   readonly target: QualifiedName | null;
@@ -194,11 +196,11 @@ export interface MediaHandler {
 /** A function whose only required argument is a row, so that `row.name` calls it. */
 export interface RowFunctionName {
   readonly name: string;
-  /** The relation whose rows it takes; null for rows of several relations. */
+  /** The relation whose rows it takes; null if it takes rows of several. */
   readonly relation: QualifiedName | null;
 }
 
-/** An operator that indexes order by: the distance of two values. */
+/** An operator of distance that indexes can order by. */
 export interface DistanceOperator extends QualifiedName {
   /** Type of the left operand by `format_type` under an empty search path: `point`, `ext.vector`. */
   readonly left: string;
@@ -208,11 +210,11 @@ export interface DistanceOperator extends QualifiedName {
 
 /** Operators and functions of distances and similarity. */
 export interface SearchOperators {
-  /** At most one for a name and a left operand. */
+  /** At most one for each name and left operand. */
   readonly distances: readonly DistanceOperator[];
   /** Functions and operators of pg_trgm; empty without the extension. */
   readonly similarity: readonly QualifiedName[];
-  /** Domains over types of extensions that have distances. */
+  /** Domains over extension types that have distance operators. */
   readonly domains: readonly (readonly [domain: string, base: string])[];
 }
 
@@ -223,38 +225,37 @@ export interface SchemaCacheData {
   readonly routines: readonly Routine[];
   readonly representations: readonly DataRepresentation[];
   readonly mediaHandlers: readonly MediaHandler[];
-  /** Of exposed schemas, `db-extra-search-path` and `pg_catalog` without its aggregates. */
+  /** Row functions of the exposed schemas, of `db-extra-search-path` and of `pg_catalog` except aggregates. */
   readonly rowFunctions?: readonly RowFunctionName[];
   /** Default: none. */
   readonly searchOperators?: SearchOperators;
   /**
-   * Names of functions that run a function declared `VOLATILE`: themselves, in defaults of their
-   * arguments, or as support functions of an aggregate.
+   * Names of functions that run a `VOLATILE` function: themselves, in defaults of arguments, or as
+   * support function of an aggregate.
    *
-   * Of functions declared `VOLATILE`, the list contains only functions with one argument, which is
-   * a row or a column: a read can call them in addition to the function that it names. Null when
+   * Of functions that are `VOLATILE` themselves, only those with one argument are listed. A read
+   * can call them on a row or a column, in addition to the function that it names. Null when
    * operators, casts or types run volatile functions, so that any statement may run one.
    */
   readonly volatileFunctions: readonly string[] | null;
-  /**
-   * Names of functions that may change the session, and that a read can call in addition to the
-   * function that it names. Null when any statement may run one. Default: null.
-   */
+  /** Names of functions that may change the session, and that a read can call on a row or a column.
+   * Null if any statement may run one. Default: null. */
   readonly sessionFunctions?: readonly string[] | null;
-  /**
-   * User-defined functions that need no arguments and run no function declared `VOLATILE`: as
-   * `db-pre-request`, they can run on a standby. Default: none.
-   */
+  /** User-defined functions that need no arguments and run no `VOLATILE` function. As
+   * `db-pre-request`, they can run on a standby. Default: none. */
   readonly stableWithoutArguments?: readonly QualifiedName[];
-  /** Names of functions whose requests the primary executes. Default: none. */
+  /** Names of functions that must run on the primary. Default: none. */
   readonly primaryFunctions?: readonly string[];
-  /** Schemas that serve what a schema lacks, in order, by its name. Default: none. */
+  /** Fallbacks of each schema in order, by its name: schemas that provide the objects it lacks.
+   * Default: none. */
   readonly fallbacks?: readonly (readonly [schema: string, others: readonly string[]])[];
-  /** Headers of answers to requests of deprecated schemas, by schema. Default: none. */
+  /** Response headers for requests of deprecated schemas, by schema. Default: none. */
   readonly deprecatedSchemas?: readonly (readonly [schema: string, headers: HeaderList])[];
-  /** Whether the catalogue of Citus exists: statements then have forms that it distributes. */
+  /**
+   * Whether the catalogue of Citus exists. Statements then have forms that Citus can distribute.
+   */
   readonly isDistributed?: true;
-  /** Declared keys that have no effect, and why: lines for the log. Default: none. */
+  /** Log lines about declared keys that are ignored. Default: none. */
   readonly declarationProblems?: readonly string[];
 }
 
@@ -267,16 +268,16 @@ export interface SelectableColumns {
 /** The data with constant-time look-ups. `indexSchemaCache` builds it. */
 export interface SchemaCache {
   readonly data: SchemaCacheData;
-  /** Returns a relation of a schema, or of its fallbacks. So do the other look-ups by schema. */
+  /** Returns a relation of a schema or of its fallbacks; so do the other look-ups by schema. */
   relation(name: QualifiedName): Relation | undefined;
-  /** Returns the schemas that serve what a schema lacks, in order. */
+  /** Returns the fallbacks of a schema, in order. */
   fallbacks(schema: string): readonly string[];
-  /** Returns the headers of answers to requests of a deprecated schema. */
+  /** Returns the response headers for requests of a deprecated schema. */
   deprecation(schema: string): HeaderList | undefined;
   column(relation: QualifiedName, column: string): Column | undefined;
   /** Returns the names of all relations of a schema, sorted. */
   relationNames(schema: string): readonly string[];
-  /** Relationships to one schema, in the order of ambiguity errors. */
+  /** Returns the relationships to one schema, in the order of ambiguity errors. */
   relationships(origin: QualifiedName, foreignSchema: string): readonly Relationship[];
   /** Returns the names of the relations of a schema that have relationships within it, sorted. */
   relatedOrigins(schema: string): readonly string[];
@@ -287,15 +288,15 @@ export interface SchemaCache {
   /** Returns the function that casts one type to another; undefined if it does not exist. */
   representation(source: string, target: string): QualifiedName | undefined;
   /**
-   * Returns the handler of a target for a lower-case media type; null as target finds handlers of
-   * any rows. `kind` distinguishes a function from the relation of the same name. Without `kind`,
-   * the handler of the relation comes first.
+   * Returns the handler of a target for a media type in lower case. The target null finds handlers
+   * of any rows. `kind` distinguishes a function from a relation of the same name. Without `kind`,
+   * the relation's handler takes precedence.
    */
   mediaHandler(
     target: QualifiedName | null,
     mediaType: string,
     kind?: MediaHandler["kind"],
   ): MediaHandler | undefined;
-  /** Returns the result of `derive` for this cache, which keeps it by the function's identity. */
+  /** Returns the result of `derive` for this cache. Results are cached by the identity of the function. */
   derived<Value>(derive: (cache: SchemaCache) => Value): Value;
 }

@@ -1,4 +1,4 @@
-/** Traces view columns to the table columns that they show. @module */
+/** Traces view columns to the table columns whose values they contain. @module */
 import { getOrMake } from "../../base/lib/group_by.ts";
 import { mapSliced, type SlicedWork } from "../../base/lib/slices.ts";
 
@@ -16,12 +16,12 @@ export type KeyColumns = ReadonlyMap<number, ReadonlySet<number>>;
 
 interface ViewInput {
   readonly views: readonly TrackedView[];
-  /** The columns that each view shows, also of views that are not traced. */
+  /** The columns of each view, also of views that are not traced. */
   readonly rules: ReadonlyMap<number, readonly TargetColumn[]>;
   readonly keyColumns: KeyColumns;
 }
 
-/** Returns the table key columns that each view shows, with their names in its order. */
+/** Returns the key columns of tables that each view shows, with their names in the order of the view. */
 export function* trackViewColumns(
   { views, rules, keyColumns }: ViewInput,
 ): SlicedWork<ReadonlyMap<number, ViewColumns>> {
@@ -41,11 +41,10 @@ export function* trackViewColumns(
   return new Map(tracked);
 }
 
-/** The target of a view column: `computed` for an expression, `not a view` for columns of other
- * relations. */
+/** The column that a view column shows. `computed`: an expression. `not a view`: the relation is not a view. */
 type FindTarget = (relation: number, column: number) => TargetColumn | "computed" | "not a view";
 
-/** Indexes the columns of views on first use, so only views that other views read are indexed. */
+/** Indexes view columns at first use, so that only views that other views read are indexed. */
 function targetFinder(rules: ReadonlyMap<number, readonly TargetColumn[]>): FindTarget {
   const indexes = new Map<number, ReadonlyMap<number, TargetColumn>>();
   return (relation, column) => {
@@ -60,7 +59,7 @@ function targetFinder(rules: ReadonlyMap<number, readonly TargetColumn[]>): Find
   };
 }
 
-/** Returns the column of a relation; undefined when a view computes it, and for a cycle. */
+/** Returns the column of a relation; undefined if a view computes it, and for a cycle. */
 function follow(view: number, start: TargetColumn, find: FindTarget): TargetColumn | undefined {
   const seen = new Set([view]);
   let at = start;
@@ -76,16 +75,16 @@ function follow(view: number, start: TargetColumn, find: FindTarget): TargetColu
 
 /** A view column that shows a column of a relation unchanged. */
 interface TargetColumn {
-  /** Attribute number of the view column. Junk entries have numbers beyond the view's columns. */
+  /** Attribute number of the view column. Junk entries have numbers after the view's columns. */
   readonly position: number;
-  /** Oid of the relation that the query names, which may be a view. */
+  /** Oid of the relation in the query, which may be a view. */
   readonly relation: number;
   readonly column: number;
 }
 
 const tokens = /\\.|[()]|[{}]|:(?:targetList (?=\()|resno \d+|resorigtbl \d+|resorigcol \d+)/gs;
 
-/** Depths of brackets in `({QUERY … :targetList ({TARGETENTRY …} …) …})`. */
+/** Bracket depths of a query and of a target entry: `({QUERY … :targetList ({TARGETENTRY …} …) …})`. */
 const queryDepth = 2;
 const entryDepth = 4;
 

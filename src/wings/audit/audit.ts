@@ -1,4 +1,4 @@
-/** The wing that inspects a database and its policies: commands, and data of the console. @module */
+/** The wing that inspects a database and its policies: its commands, and its data in the console. @module */
 import type { Watcher, Wing } from "../../api/wing.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { auditData, findingsOfState } from "./audit_data.ts";
@@ -27,7 +27,7 @@ export const auditWing: Wing = {
   watch: watchFindings,
 };
 
-/** Reports how many findings a service has. */
+/** Reports the number of findings of a service. */
 function watchFindings(observe: (event: Observation) => void): Watcher {
   const log = new DiagnosisLog(observe);
   return {

@@ -1,4 +1,4 @@
-/** Data of the console about privileges, policies and findings. @module */
+/** Console data about privileges, policies and findings. @module */
 import { type AdminData, AdminDataError, type AdminDataOptions } from "../../api/wing.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
@@ -20,10 +20,10 @@ export function auditData(appState: AppState, options: AdminDataOptions): AdminD
   ]);
 }
 
-/** Milliseconds for which findings are sent again without another diagnosis. */
+/** Milliseconds for which findings are reused before the next diagnosis. */
 const findingsAgeMs = 5000;
 
-/** Returns the function that reads the findings, at most once at a time. */
+/** Returns the function that reads the findings. It runs one diagnosis at a time. */
 function cachedFindings(
   appState: AppState,
   options: AdminDataOptions,
@@ -40,7 +40,7 @@ function cachedFindings(
   };
 }
 
-/** Findings about the login role as anonymous role, which quick mode reports at its start. */
+/** Findings about the login role as anonymous role, which quick mode has reported at its start. */
 const loginFindings: ReadonlySet<string> = new Set([
   "role-superuser",
   "role-bypassrls",
@@ -48,7 +48,7 @@ const loginFindings: ReadonlySet<string> = new Set([
   "login-superuser",
 ]);
 
-/** Diagnoses the database of a service that runs. */
+/** Diagnoses the database of a running service. */
 export async function findingsOfState(
   { database, snapshot: { config } }: Pick<AppState, "database" | "snapshot">,
   { program, isLoginRole }: AdminDataOptions,
@@ -57,7 +57,7 @@ export async function findingsOfState(
   return isLoginRole ? findings.filter(({ name }) => !loginFindings.has(name)) : findings;
 }
 
-/** Resolves with the access of roles to an exposed schema. */
+/** Resolves with the access of roles to a schema. */
 function access(
   { database, snapshot: { config } }: Pick<AppState, "database" | "snapshot">,
   query: URLSearchParams,
@@ -67,7 +67,7 @@ function access(
   return readAccess(database, { config: { ...config, dbSchemas: schemas }, limit: maxListed });
 }
 
-/** Greatest body of a request to explain. */
+/** Maximum body of a request to explain. */
 const maxExplainedBytes = 1_000_000;
 
 /** Resolves with the explanation of a request: a list of lines. */

@@ -1,4 +1,4 @@
-/** The tables that a live query depends on, each by its oid, which records name. @module */
+/** The tables on which a live query depends, by oid, as in the records of changes. @module */
 import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import { liveErrors } from "./live_errors.ts";
@@ -9,10 +9,8 @@ import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { recordSql } from "./live_schema.ts";
 import { type DependentTables, type LiveScope, scopeTypes } from "./scope.ts";
 
-/**
- * Returns the tables of a plan that was made with `cache`. Reads once per schema cache, unless something is
- * missing. Rejects with `181` if changes of a table are not recorded.
- */
+/** Returns the tables of a plan that was made with `cache`. Reads the database once per schema
+ * cache, unless a trigger is missing. Rejects with `181` if changes of a table are not recorded. */
 export async function dependentTables(
   { root, relation }: ReadPlan,
   cache: SchemaCache,
@@ -58,13 +56,14 @@ type TableRow = readonly [
   isWorkers: boolean,
 ];
 
-/** Whether workers have the table `t`. Local tables may have triggers. */
+/** Condition: workers have the table `t`. Local tables may have triggers. */
 const onWorkers = `exists (select from pg_catalog.pg_dist_partition o
     where o.logicalrelid = t.oid and ${isOnWorkers})`;
 
 /**
- * Parameters: the relations as JSON arrays of schema and name, the root first, and names of functions of rows.
- * `via` is how the query reaches an object: `root` and `view` need a trigger; a `part` is a partition or a parent.
+ * Parameters: the relations as JSON arrays of schema and name, the root first, and names of row
+ * functions. `via` is how the query uses an object. `root` and `view` need a trigger; a `part` is a
+ * partition or a parent.
  */
 const dependenciesQuery = (isDistributed: boolean) =>
   `with recursive dep (place, classid, objid, via) as (

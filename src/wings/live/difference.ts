@@ -1,28 +1,29 @@
-/** The rows of a live query, and their difference to the rows of a new run. @module */
+/** The rows of a live query, and the difference between two runs. @module */
 import { byteLength, sumOf } from "./offset.ts";
 
-/** A row of a difference. Its value is JSON text; the message of a deleted row has the columns of
- * its key. */
+/**
+ * A changed row. Its value is JSON text. The message for a deleted row has the columns of its key.
+ */
 export interface ChangedRow {
   readonly key: string;
   readonly value: string;
 }
 
-/** Returns a row as a deleted one; null for one that only its text identifies. */
+/** Returns a row as a deleted one; null if only its text identifies it. */
 export type ReadLineKey = (line: string) => ChangedRow | null;
 
-/** The changes that lead from one content to the next, in their order. */
+/** Changes between two contents, in order. */
 export type Difference = Readonly<Record<"delete" | "update" | "insert", readonly ChangedRow[]>>;
 
-/** Bytes that a row takes in addition to its text, and bytes of its message. */
+/** Additional bytes of a row in memory, and of its message. */
 const rowOverheadBytes = 120;
 
-/** Returns the bytes that rows with these texts take, with the messages for a client that begins. */
+/** Returns the bytes of rows with these texts, including their messages for a new client. */
 export function linesBytes(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + 2 * (textBytes(line) + rowOverheadBytes), 0);
 }
 
-/** Returns the bytes of a text in memory, or as UTF-8 if these are more. */
+/** Returns the bytes of a text in memory, or in UTF-8 if that is more. */
 export function textBytes(text: string): number {
   const bytes = byteLength(text);
   return bytes === text.length ? bytes : Math.max(bytes, 2 * text.length);
@@ -40,14 +41,14 @@ export function lineKeyReader(columns: readonly string[]): ReadLineKey {
   };
 }
 
-/** Whether JSON has kept a value: it rounds other numbers, so that two keys may become one. */
+/** Returns whether JSON preserves a value. Other numbers are rounded, so that two keys could become one. */
 function isExact(value: unknown): boolean {
   return typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value);
 }
 
 /** The rows of a result as lines of JSON. */
 export class ResultRows {
-  /** Keys by slot: the line, with a number after a line end if the result repeats it. */
+  /** Keys by slot: the line, followed by a line end and a number if the result repeats it. */
   #keys = new Map<string, string>();
   readonly #slots = new Map<string, string>();
   sum = 0n;
@@ -57,8 +58,7 @@ export class ResultRows {
     return Array.from(this.#keys, ([slot, key]) => ({ key, value: lineOf(slot) }));
   }
 
-  /** Replaces the rows, and returns the difference, or null if the rows are equal. Reads the keys
-   * of new lines only. */
+  /** Replaces the rows. Returns the difference; null if the rows are equal. Only keys of new lines are read. */
   update(lines: readonly string[], keyOf: ReadLineKey): Difference | null {
     const { next, added } = this.#place(lines);
     const missing = new Map<string, string>();
@@ -87,7 +87,7 @@ export class ResultRows {
     return deleted.length + added.length === 0 ? null : { delete: deleted, ...changed };
   }
 
-  /** Gives each line its slot, with the key that it has; returns the slots without a key. */
+  /** Assigns known lines to their slots. Returns the slots without a key. */
   #place(lines: readonly string[]) {
     const next = new Map<string, string>();
     const added: string[] = [];
@@ -106,14 +106,14 @@ export class ResultRows {
     return { next, added };
   }
 
-  /** Returns a key that no other row has: a result may repeat the key of a table. */
+  /** Returns a key that no other row has, because a result may repeat the key of a table. */
   #freeKey(key: string): string {
     let free = key;
     for (let number = 2; this.#slots.has(free); number++) free = `${key}/${number}`;
     return free;
   }
 
-  /** Adds a row to the sum, or takes it off. */
+  /** Adds the hash of a row to the sum, or subtracts it. */
   #add(slot: string, sign: 1 | -1): void {
     this.sum = BigInt.asUintN(64, this.sum + BigInt(sign) * sumOf(lineOf(slot)));
   }

@@ -33,23 +33,23 @@ import type { ChangeReader } from "./reader.ts";
 import { plainShape, readShape, type Shape, type ShapeCatalogue, shapePath } from "./shape.ts";
 import type { LiveConfig } from "./live_options.ts";
 
-/** Longest wait of a poll, up to the check that ends it. */
+/** Maximum wait of a poll, rounded up to the next check. */
 const pollMs = 19_000;
 
 interface LiveRequest {
   readonly exchange: Exchange;
-  /** The request that policies of `rate-limits` count. */
+  /** The request that policies of `rate-limits` apply to. */
   readonly pieces: RawRequest;
   readonly params: LiveParams;
   readonly query: LiveQuery;
-  /** Called at the end of a stream. */
+  /** Called when a stream ends. */
   readonly leave: () => void;
 }
 
 export class LiveEndpoint {
   readonly groups: LiveGroups;
   readonly reader: ChangeReader;
-  /** Called with the error of a request. */
+  /** Called with the error of a rejected request. */
   readonly onRefused: (error: unknown) => void;
 
   constructor(parts: Pick<LiveEndpoint, "groups" | "onRefused" | "reader">) {
@@ -58,7 +58,7 @@ export class LiveEndpoint {
     this.onRefused = parts.onRefused;
   }
 
-  /** Answers a request below `prefix`. Rejects with errors of the API. */
+  /** Responds to a request below `prefix`. Rejects with errors of the API. */
   async respond(exchange: Exchange, prefix: string): Promise<Reply> {
     const { pieces: { method }, context: { snapshot, routes } } = exchange;
     if (method === "OPTIONS") return emptyReply(200, [["Allow", "OPTIONS,GET"]]);
@@ -78,8 +78,8 @@ export class LiveEndpoint {
     return await this.#answer(request);
   }
 
-  /** Counts streams and polls, including the ones that wait for a run. Rejects with `183`, `184`,
-   * or the error of the run. */
+  /** Counts streams and polls, including those that wait for a run. Rejects with `183`, `184`, or
+   * the error of the run. */
   async #answer(request: Omit<LiveRequest, "leave">): Promise<Reply> {
     const { exchange, params: { form } } = request;
     let leave = () => {};
@@ -100,7 +100,7 @@ export class LiveEndpoint {
     }
   }
 
-  /** Answers once the group can continue from the client's offset. */
+  /** Responds when the group can continue from the client's offset. */
   async #continue(request: LiveRequest): Promise<Reply> {
     const { exchange, pieces, params, query } = request;
     const { form, offset, minXmax, shape } = params;
@@ -137,7 +137,8 @@ export class LiveEndpoint {
     return jsonReply(200, this.#headers(params, batch.offset!), batch.json);
   }
 
-  /** Waits for the changes as a GET waits: until the client leaves, or the time of the request is over. */
+  /** Waits for the changes like a GET: until the client disconnects or the time limit of the
+   * request is exceeded. */
   async #untilRead(exchange: Exchange): Promise<boolean> {
     const { signal } = exchange.request;
     const left = deferred<false>();
@@ -153,7 +154,7 @@ export class LiveEndpoint {
     }
   }
 
-  /** Answers with the next batch, or after 20 s if nothing changes. */
+  /** Responds with the next batch, or after 20 s without a change. */
   #wait({ exchange, params, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
     const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
@@ -170,7 +171,7 @@ export class LiveEndpoint {
     return promise.finally(() => group.unsubscribe(subscriber));
   }
 
-  /** Makes a stream that ends when its token does. Other streams end at different times. */
+  /** Creates a stream that ends when its token expires. Otherwise, the ends of streams are spread over time. */
   #stream(
     { exchange, params, query, leave }: LiveRequest,
     group: LiveGroup,
@@ -189,7 +190,7 @@ export class LiveEndpoint {
     return streamReply(stream.body.stream, this.#headers(params, group.offset));
   }
 
-  /** Returns the time at which the token has expired, or `ms` have passed. */
+  /** Returns the time at which the token expires, or after `ms` if that is earlier. */
   #endOf({ identity }: LiveQuery, ms: number): number {
     const { exp = Infinity } = JSON.parse(identity.claims) as { readonly exp?: number };
     return Math.min(this.groups.options.time() + ms, exp * 1000);
@@ -223,21 +224,21 @@ function streamReply(content: NonNullable<Reply["content"]>, headers: HeaderList
 
 const protocolName =
   /^(?:offset|handle|live|(?:experimental_)?live_sse|log|cursor|expired_handle|cache-buster|replica)$/;
-/** The offset of a content that no group has. */
+/** An offset of a content that no group has. */
 const unknownOffset: LiveOffset = { xmax: 0n, ms: 0, sum: -1n };
 
 interface LiveParams {
-  /** An answer, an answer that waits, a stream of changes, or a stream that begins with the rows. */
+  /** A response, a response that waits, a stream of changes, or a stream that begins with the rows. */
   readonly form: "rows" | "poll" | "changes" | "events";
   readonly shape: Shape;
   /** Null to read all rows. */
   readonly offset: LiveOffset | null;
   readonly handle: string | null;
-  /** The `xmax` that the result must exceed, so that the client sees no older state; null for any. */
+  /** The `xmax` that the result must exceed, so that the client sees no older state; null for no condition. */
   readonly minXmax: bigint | null;
 }
 
-/** Divides a request. Throws `180`, and `186` for Electric's form of one. */
+/** Parses a request. Throws `180`, or `186` in Electric's form. */
 function readLiveParams(
   { path, query, headers }: RawRequest,
   prefix: string,

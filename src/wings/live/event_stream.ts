@@ -6,15 +6,16 @@ import type { Schedule } from "../../base/lib/timers.ts";
 import type { Subscriber } from "./group.ts";
 import type { MessageBatch } from "./messages.ts";
 
-/** A client that has more bytes to read is too slow. */
+/** Maximum bytes that a client has not read. A slower client is disconnected. */
 const maxUnsentBytes = 2 ** 20;
-/** A client that reads nothing of what waits for it for this time has left. */
+/** A client that reads nothing of the waiting bytes for this long is considered gone. */
 const maxStallMs = 30_000;
-/** Proxies close connections that are silent for longer. */
+/** Period of comments, because proxies close silent connections. */
 const commentMs = 15_000;
 const comment = { events: new TextEncoder().encode(":\n\n") };
 
-/** A stream of batches. It ends at the end of a batch, so that its reader can resume, unless that reads nothing. */
+/** A stream of batches. It ends after a complete batch, so that its reader can resume, unless the
+ * reader has stopped reading. */
 export class EventStream implements Subscriber {
   readonly body: BodyStream;
   #commentAt = 0;
@@ -27,7 +28,7 @@ export class EventStream implements Subscriber {
       /** Milliseconds of the epoch. */
       readonly endsAt: number;
       readonly schedule: Schedule;
-      /** Called when no more is sent. */
+      /** Called when nothing more is sent. */
       readonly onEnd: () => void;
     },
   ) {
@@ -39,14 +40,14 @@ export class EventStream implements Subscriber {
     });
   }
 
-  /** Sends a batch, unless the client is too slow: then the stream ends before it. */
+  /** Sends a batch. If the client is too slow, ends the stream before it instead. */
   receive({ events }: Pick<MessageBatch, "events">): void {
     if (!this.#isOpen) return;
     if (this.body.unreadBytes > maxUnsentBytes) this.end();
     else this.body.addAll(events);
   }
 
-  /** The stream stays silent until a later run succeeds. */
+  /** Ignores the failure of a run. The stream stays silent until a later run succeeds. */
   fail(): void {}
 
   check(time: number): void {
@@ -62,7 +63,7 @@ export class EventStream implements Subscriber {
     this.options.onEnd();
   }
 
-  /** Ends the stream, also in the midst of a batch, once its client has read nothing for too long. */
+  /** Ends the stream, even within a batch, if its client has read nothing for too long. */
   #watch(): void {
     this.#cancelTimer = this.options.schedule(() => {
       if (this.body.idleFor() >= maxStallMs) this.body.cancel();

@@ -1,4 +1,4 @@
-/** Live queries that share a result: one query under one role and claims. @module */
+/** Live queries with a common result: one query with one role and claims. @module */
 import type { LiveConfig } from "./live_options.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import { liveErrors } from "./live_errors.ts";
@@ -11,11 +11,11 @@ import { changeMessages, endMessages, MessageBatch, upToDate } from "./messages.
 import { type LiveOffset, offsetText, type PgSnapshot } from "./offset.ts";
 import type { Interest } from "./scope.ts";
 
-/** The request that all subscribers of a group have made. */
+/** The request of all subscribers of a group. */
 export interface LiveQuery {
   /** As received, below the prefix. */
   readonly path: string;
-  /** Percent-encoded, without the parameters of the protocol. */
+  /** Percent-encoded, without parameters of the protocol. */
   readonly query: string;
   readonly profile: string | null;
   readonly identity: Identity;
@@ -26,10 +26,10 @@ export interface LiveRows {
   readonly snapshot: PgSnapshot;
   /** Time in PostgreSQL, without the time in the queue. */
   readonly ms: number;
-  /** Output names of the primary key's columns; empty if the rows lack one. */
+  /** Output names of the primary key columns; empty if the rows lack one. */
   readonly keyColumns: readonly string[];
   readonly interest: Interest;
-  /** The schema cache of the plan, and of the interest. */
+  /** The schema cache for which the plan and the interest were made. */
   readonly cache: SchemaCache | null;
 }
 
@@ -45,63 +45,61 @@ export interface GroupsOptions {
   readonly now: () => number;
   readonly time: () => number;
   readonly schedule: Schedule;
-  /** Returns which identities are revoked; null if nothing changed since the last call. */
+  /** Returns which identities are revoked; null if nothing has changed since the last call. */
   readonly revoked: () => ((identity: Identity) => boolean) | null;
 }
 
-/** The owner of all groups, as a group uses it. */
+/** The owner of all groups, as seen by a group. */
 export interface GroupHost {
   readonly options: GroupsOptions;
-  /** Longest rest of a group, and longest age of a result with subscribers. */
+  /** Maximum pause of a group, and maximum age of a result with subscribers. */
   readonly recheckMs: number;
   /** Bytes of all groups. */
   bytes: number;
-  /** Calls {@linkcode LiveGroup.run} when a run is free. */
+  /** Calls {@linkcode LiveGroup.run} when the number of runs permits. */
   enqueue(group: LiveGroup): void;
   remove(group: LiveGroup): void;
-  /** Returns `183` if more bytes of `user` exceed the memory, also without the groups that no client uses. */
+  /** Returns `183` if `bytes` more for `user` would exceed the memory, even without unused groups. */
   reserve(bytes: number, user: LiveGroup | null): ServiceError | null;
 }
 
-/**
- * `idle`: no run is due, or no client needs one; `resting`: a run is due after the pause that
- * follows the last run; `failed`: waits for the next attempt.
- */
+/** `idle`: no run is due, or no client needs one. `resting`: a run is due after the pause that
+ * follows the last run. `failed`: the group waits for the next attempt. */
 export type GroupState = "idle" | "queued" | "running" | "resting" | "failed" | "ended";
 
-/** A stream, or a poll that waits. */
+/** A stream or a waiting poll. */
 export interface Subscriber {
   receive(batch: MessageBatch): void;
-  /** The run failed, but another one follows. */
+  /** Called when a run has failed and will be repeated. */
   fail(): void;
   /** Called each second, with the milliseconds of the epoch. */
   check(time: number): void;
-  /** Nothing follows: with the error of the run, or null when the service stops. */
+  /** Called at the end: with the error of the run, or with null when the service stops. */
   end(error: ServiceError | null): void;
 }
 
-/** Most bytes of the batches that a group keeps. */
+/** Maximum bytes of the batches that a group stores. */
 const maxLogBytes = 2 ** 20;
 /** Bytes of a group without rows, in addition to its key. */
 export const groupOverheadBytes = 4096;
-/** Life of a group without subscribers. */
+/** Time after which a group without subscribers is removed. */
 const unusedMs = 60_000;
 const maxRetryMs = 60_000;
-/** A group uses at most a tenth of a connection. */
+/** Pause relative to the duration of a run, so that a group uses at most a tenth of a connection. */
 const restPerRun = 9;
 
 export class LiveGroup {
-  /** Records that make the group run; null while all do. */
+  /** Records after which the group must run; null if all records have that effect. */
   interest: Interest | null = null;
   readonly #rows = new ResultRows();
   readonly #subscribers = new Set<Subscriber>();
   readonly #abort = new AbortController();
-  /** Batches, each with the sum of the content that it changes, and the `xmax` of the one that it makes. */
+  /** Batches. Each has the sum of the content before it, and the `xmax` of the content after it. */
   #log: { readonly from: bigint; readonly xmax: bigint; readonly batch: MessageBatch }[] = [];
   #state: GroupState = "idle";
-  /** Whether a run must begin that has not begun. */
+  /** Whether a run is due that has not begun. */
   #isDue = true;
-  /** Resolve with the error of the run in progress, and of the next one; null while no request waits. */
+  /** The run in progress and the next run, which resolve with their error; null while no request waits. */
   #current: Deferred<ServiceError | null> | null = null;
   #next: Deferred<ServiceError | null> | null = null;
   /** The offset of the last run; null before the first. */
@@ -144,16 +142,16 @@ export class LiveGroup {
     return new MessageBatch(this.offset, [upToDate(this.offset)]);
   }
 
-  /** Makes a run due: the rows may have changed. */
+  /** Makes a run due, because the rows may have changed. */
   mark(): void {
     this.#isDue = true;
     this.#advance();
   }
 
   /**
-   * Resolves once the snapshot of the result is after `xmax`, which is null for any snapshot.
-   * Resolves with whether a run has begun since the call, so that the client may see the result.
-   * Rejects with the error of the run.
+   * Resolves when the snapshot of the result is after `xmax`; null means any snapshot. Resolves
+   * with whether a run has begun since the call, so that the client may see the result. Rejects
+   * with the error of the run.
    */
   async ready(xmax: bigint | null): Promise<boolean> {
     if (this.#state === "ended") throw groupEnded();
@@ -165,8 +163,7 @@ export class LiveGroup {
     return true;
   }
 
-  /** Resolves once the result comes from a run that begins now, without a pause. Rejects with its
-   * error. */
+  /** Resolves with the result of a run that begins now, without a pause. Rejects with its error. */
   async renewed(): Promise<void> {
     if (this.#state === "ended") throw groupEnded();
     if (this.#state === "resting" || this.#state === "failed") {
@@ -177,13 +174,13 @@ export class LiveGroup {
     await this.#nextRun();
   }
 
-  /** Whether the log contains an offset, so that no run is necessary to continue from it. */
+  /** Returns whether the log contains an offset, so that a client can continue from it without a run. */
   hasOffset(offset: LiveOffset): boolean {
     const text = offsetText(offset);
     return this.#offset !== null && (text === this.offset || this.#indexOf(text) >= 0);
   }
 
-  /** Returns the batches that lead from an offset to the result; null if the log lacks them. */
+  /** Returns the batches between an offset and the result; null if the log does not contain them. */
   since(offset: LiveOffset): readonly MessageBatch[] | null {
     const known = this.#indexOf(offsetText(offset));
     if (known < 0 && offset.sum === this.#rows.sum) return [];
@@ -205,7 +202,7 @@ export class LiveGroup {
     this.#usedAt = this.groups.options.now();
   }
 
-  /** Ends the group if it was unused for long, or makes a run due if the result is old. */
+  /** Removes the group if it was unused for too long. Makes a run due if the result is too old. */
   check(): void {
     this.#resize();
     const time = this.groups.options.time();
@@ -214,7 +211,7 @@ export class LiveGroup {
     else if (!this.isUsed && this.groups.options.now() - this.#usedAt > unusedMs) this.end(null);
   }
 
-  /** Reads the rows, and sends the difference. A mark from now on makes another run due. */
+  /** Reads the rows and sends the difference. A later {@linkcode mark} makes another run due. */
   async run(): Promise<void> {
     if (this.#state !== "queued") return;
     this.#state = "running";
@@ -249,7 +246,7 @@ export class LiveGroup {
     return this.#log.findIndex(({ batch }) => batch.offset === offset);
   }
 
-  /** Whether the result is old, and no run is due for a client: nothing renews it while none needs it. */
+  /** Whether the result is too old, and no run is due, because no client needs the result. */
   get #isStale(): boolean {
     const { options: { now, snapshot }, recheckMs } = this.groups;
     const isOld = now() - this.#ranAt > recheckMs || this.#cache !== snapshot().cache;
@@ -307,7 +304,7 @@ export class LiveGroup {
     this.#resize();
   }
 
-  /** Returns the messages of changes that lead to the result. */
+  /** Returns the messages of changes that produce the result. */
   #batch(changes: Partial<Difference>, headers: { readonly lsn?: string }): MessageBatch {
     const { offset } = this;
     const end = endMessages(this.#snapshot!, offset);

@@ -1,4 +1,4 @@
-/** The groups of a service: their runs, and the limits of streams and memory. @module */
+/** The groups of a service: their runs, and limits of streams and memory. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { liveErrors } from "./live_errors.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
@@ -12,16 +12,16 @@ import {
 } from "./group.ts";
 import { type ChangeRecords, concerns } from "./scope.ts";
 
-/** One client has at most this part of the streams. */
+/** Maximum share of the streams for one client. */
 const clientShare = 10;
-/** Runs have at most this part of the pool. */
+/** Maximum share of the pool for runs. */
 const poolShare = 4;
 /** Milliseconds between two checks of groups. */
 const checkMs = 1000;
 
 export class LiveGroups implements GroupHost {
   readonly #groups = new Map<string, LiveGroup>();
-  /** Groups that wait for a run, the longest waiting one first. */
+  /** Groups that wait for a run, in order of arrival. */
   readonly #queue = new Set<LiveGroup>();
   readonly #clients = new Map<string, number>();
   #running = 0;
@@ -47,7 +47,7 @@ export class LiveGroups implements GroupHost {
     return this.#groups.has(keyOf(query));
   }
 
-  /** Returns the group of a query. Throws `183` if the memory is used up. */
+  /** Returns the group of a query. Throws `183` if there is no memory left. */
   groupOf(query: LiveQuery): LiveGroup {
     const key = keyOf(query);
     const known = this.#groups.get(key);
@@ -60,8 +60,9 @@ export class LiveGroups implements GroupHost {
     return group;
   }
 
-  /** Adds a stream to the open ones. Returns the function that its end calls once. Throws `183` and
-   * `184`. */
+  /**
+   * Counts a stream as open. Returns a function that its end calls once. Throws `183` and `184`.
+   */
   enter(client: string): () => void {
     const { liveMaxStreams: max } = this.#config;
     const count = this.#clients.get(client) ?? 0;
@@ -78,7 +79,7 @@ export class LiveGroups implements GroupHost {
     };
   }
 
-  /** Makes runs due of the groups that depend on changes. */
+  /** Makes runs due for the groups that depend on changes. */
   record(records: ChangeRecords): void {
     for (const group of this.#groups.values()) {
       if (group.interest === null || concerns(group.interest, records)) group.mark();
@@ -127,7 +128,8 @@ export class LiveGroups implements GroupHost {
     }
   }
 
-  /** Ends unused groups and what is revoked or has expired, and renews old results, until there are no groups. */
+  /** Removes unused groups, ends revoked and expired subscribers, and renews old results. Repeats
+   * while there are groups. */
   #check(): void {
     const isRevoked = this.options.revoked();
     for (const group of this.#groups.values()) {

@@ -1,5 +1,4 @@
-/** The host of live queries: knows their paths, and makes their reads, which are requests of the API in
- * this process. @module */
+/** The host of live queries: handles their paths, and reads by requests in this process. @module */
 import { isRevoked } from "../../state/auth/revocations.ts";
 import { liveErrors } from "./live_errors.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -86,7 +85,7 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
   return new LiveEndpoint({ groups, reader, onRefused });
 }
 
-/** Returns the function that finds revoked tokens and keys after a change of their lists. */
+/** Returns a function that finds revoked tokens and keys after a change of their lists. */
 function revocationReader(
   { revocations, now, snapshot }: HandlerState,
   context: () => Context,
@@ -105,7 +104,7 @@ function revocationReader(
   };
 }
 
-/** Returns the function that reads the rows of a group: by an ordinary GET, whose answer shows its snapshot. */
+/** Returns a function that reads the rows of a group by a GET, whose response includes its snapshot. */
 function rowReader(appState: HandlerState, context: () => Context): GroupsOptions["read"] {
   const help = "Reads of results of live queries";
   const runs = appState.metricRegistry.counter({ name: "live_runs_total", help });
@@ -147,7 +146,7 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
   };
 }
 
-/** Checks the GET of a client, which does not accept lines. */
+/** Checks the GET of a client by the guard. The header `Accept` is left out, because this server has set it. */
 function guardOfReads(guard: RequestGuard): RequestGuard {
   return {
     succeeded: (exchange) => guard.succeeded?.(exchange),

@@ -1,9 +1,9 @@
-/** The SQL of live queries: the schema `svc_live`, in which triggers record the tables that change, and
- * these triggers. Applied again, it changes nothing. @module */
+/** The SQL of live queries: the schema `svc_live`, and triggers that record changes of tables
+ * there. The SQL can be applied repeatedly. @module */
 import { compile, ident, join, type Sql, sql, tableSql } from "../../base/sql/fragment.ts";
 import type { RecordedTable } from "../../api/command.ts";
 
-/** Returns the SQL file; `login` is the role that polls. */
+/** Returns the SQL file. `login` is the role that polls. */
 export function liveSql(login: string, tables: readonly RecordedTable[]): string {
   const scopes = new Set(tables.flatMap(({ scope }) => scope ?? []));
   const rights = sql`revoke execute on all functions in schema svc_live from public;
@@ -23,9 +23,10 @@ export function recordSql(schema: string, name: string): string {
 }
 
 /**
- * A sequence is not transactional: each trigger sees at once until when there is a reader. The functions run with
- * the rights of their owner, so that their search path has no schema of a caller. A crash of PostgreSQL empties
- * unlogged tables: records of relation 0 tell the epoch, which is then another one.
+ * The common objects. A sequence is not transactional, so each trigger immediately sees until when
+ * there is a reader. The functions run with the rights of their owner, so their search path has no
+ * schema of a caller. A crash of PostgreSQL empties unlogged tables. The records of relation 0
+ * contain the epoch, which then changes.
  */
 const schemaSql = sql`create schema if not exists svc_live;
 do $$ begin
@@ -54,8 +55,9 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 `;
 
 /**
- * Tables share the function of a column, and may no longer have it. concat() calls the output function of a type,
- * which is written in C. A cast could run a function of the table's owner with the rights of this one.
+ * Returns the function for a scope column. All tables with such a column share it, and one of them
+ * may have lost the column. concat() calls only the output function of a type, which is written in
+ * C. A cast could run a function of the table's owner with the rights of this function's owner.
  */
 function scopeFunction(column: string): Sql {
   const record = (rows: Sql) =>
@@ -75,7 +77,7 @@ begin
 `;
 }
 
-/** A trigger with transition tables has one event. */
+/** Returns the triggers. A trigger with transition tables can have only one event. */
 function triggers({ schema, name, scope }: RecordedTable): Sql {
   const table = ident(schema, name);
   const each = Object.entries(transitions).map(([event, rows]) => {

@@ -7,15 +7,15 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export const mustRefetch = control("must-refetch");
-/** They make an EventSource connect again after a second. */
+/** Start of a stream. It makes an EventSource reconnect after a second. */
 export const retryEvents = encoder.encode("retry: 1000\n\n");
 
-/** Messages up to `up-to-date` in their encodings, which all subscribers share. */
+/** Messages up to `up-to-date`, encoded once for all subscribers. */
 export class MessageBatch {
   readonly events: Uint8Array<ArrayBuffer>;
   #json: Uint8Array<ArrayBuffer> | null = null;
 
-  /** The offset is the offset after the messages; null in the midst of a result. */
+  /** The offset is the one after the messages; null within a result. */
   constructor(readonly offset: string | null, messages: readonly string[]) {
     this.events = encodeEvents(messages, offset);
   }
@@ -35,10 +35,8 @@ export class MessageBatch {
   }
 }
 
-/**
- * Joins consecutive batches; undefined if there is no batch. It has the last state of each row
- * alone: the client may not see an earlier one any more.
- */
+/** Joins consecutive batches; undefined for an empty list. Only the last state of each row is kept,
+ * because the client may no longer have access to an earlier one. */
 export function joinBatches(batches: readonly MessageBatch[]): MessageBatch | undefined {
   const last = batches.at(-1);
   if (last === undefined || batches.length === 1) return last;
@@ -58,13 +56,11 @@ export function joinBatches(batches: readonly MessageBatch[]): MessageBatch | un
   return new MessageBatch(last.offset, [...changes, ...last.messages.slice(-2)]);
 }
 
-/** Makes the client of a stream start again. */
+/** Batch that makes the client of a stream start again. */
 export const refetchBatch = new MessageBatch(null, [mustRefetch]);
 
-/**
- * Returns one event per message, the last one with an id if there is an offset. JSON has carriage returns between
- * its tokens only; in an event they end the line.
- */
+/** Returns one event per message. The last one has an id if there is an offset. Carriage returns
+ * between tokens of JSON are removed, because they would end the line of the event. */
 export function encodeEvents(messages: readonly string[], offset: string | null) {
   const events = messages.map((message) => `data: ${message.replaceAll("\r", " ")}\n\n`);
   if (offset !== null) events.push(`id: ${offset}_0\n${events.pop()}`);
@@ -75,7 +71,8 @@ export function encodeJson(messages: readonly string[]): Uint8Array<ArrayBuffer>
   return encoder.encode(`[${messages.join(",\n")}]`);
 }
 
-/** Returns the messages of changes, each with these headers. Deleted rows precede, so that a key may move. */
+/** Returns the messages of changes, each with these headers. Deletions come first, because a key
+ * may move to another row. */
 export function changeMessages(
   changes: Partial<Difference>,
   headers: { readonly lsn?: string },
@@ -86,7 +83,7 @@ export function changeMessages(
   });
 }
 
-/** Returns the messages that follow the rows or the changes, up to a snapshot. */
+/** Returns the messages after the rows or changes, up to a snapshot. */
 export function endMessages({ xmin, xmax, xips }: PgSnapshot, offset: string): readonly string[] {
   const parts = { xmin: `${xmin}`, xmax: `${xmax}`, xip_list: xips };
   return [control("snapshot-end", parts), upToDate(offset)];

@@ -1,12 +1,12 @@
-/** Offsets of live queries: numbers that name a snapshot, its time and the content of a result.
- * @module */
+/** Offsets of live queries. An offset is a number that contains a snapshot, its time and the sum of
+ * a result's content. @module */
 import { builtinModule } from "../../base/lib/builtin_modules.ts";
 
 export interface PgSnapshot {
   readonly text: string;
   readonly xmin: bigint;
   readonly xmax: bigint;
-  /** Transactions below `xmax` that had not ended. */
+  /** Transactions below `xmax` that were in progress. */
   readonly xips: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export interface LiveOffset {
   readonly xmax: bigint;
   /** Epoch milliseconds of the run. */
   readonly ms: number;
-  /** Names the content: see {@linkcode sumOf}. */
+  /** Identifies the content: see {@linkcode sumOf}. */
   readonly sum: bigint;
 }
 
@@ -28,7 +28,7 @@ export function offsetText({ xmax, ms, sum }: LiveOffset): string {
   return String(xmax << 112n | BigInt(ms) << 64n | sum);
 }
 
-/** Reads an offset as clients send it, `<number>_<number>`; null for another text. */
+/** Parses an offset of a client, `<number>_<number>`; null for other texts. */
 export function readOffset(text: string): LiveOffset | null {
   const [, digits] = /^(\d{1,53})_\d{1,20}$/.exec(text) ?? [];
   if (digits === undefined) return null;
@@ -42,7 +42,7 @@ export function byteLength(text: string): number {
   return builtinModule("node:buffer")!.Buffer.byteLength(text);
 }
 
-/** Returns the first 64 bits of SHA-256. The sum of the hashes of a result's rows, modulo 2^64,
+/** Returns the first 64 bits of the SHA-256 hash. The sum of a result's hashes, modulo 2^64,
  * identifies its content. */
 export function sumOf(text: string): bigint {
   const hash = builtinModule("node:crypto")!.createHash("sha256").update(text).digest();

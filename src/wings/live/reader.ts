@@ -1,5 +1,4 @@
-/** Reads the records of changes: polls while there are groups, and keeps the triggers recording.
- * @module */
+/** Reads the records of changes by polling while there are groups, and keeps the triggers active. @module */
 import { metadataTransaction, type ReadTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import { type Deferred, deferred } from "../../base/lib/deferred.ts";
@@ -20,14 +19,14 @@ interface ReaderOptions {
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** Records stay for 5 s at least, so that a reader which was away for less has missed none. */
+/** Maximum gap between two polls without a loss: records are kept for at least 5 s. */
 const maxGapMs = 4000;
-/** The triggers record for 20 s after each renewal. */
+/** Period of renewals. After a renewal, the triggers are active for 20 s. */
 const renewalMs = 5000;
 
 interface Position {
   readonly snapshot: PgSnapshot;
-  /** Another one if PostgreSQL has lost records, in a crash. */
+  /** Changes if PostgreSQL has lost records in a crash. */
   readonly epoch: string | null;
   readonly at: number;
 }
@@ -35,12 +34,12 @@ interface Position {
 export class ChangeReader {
   /** Null before the first poll, and after a failure. */
   #last: Position | null = null;
-  /** When the last poll that succeeded ended. */
+  /** End of the last successful poll. */
   #readAt = -Infinity;
   #isFailing = false;
-  /** The poll at the last renewal: what it saw may be deleted with the next one. */
+  /** The poll at the last renewal. The records that it has read may be deleted by the next renewal. */
   #renewed: Position | null = null;
-  /** Transactions with a lower id may change rows without a record of it; null once all of them have ended. */
+  /** Transactions with a lower id may have unrecorded changes; null after all of them have ended. */
   #unseenBelow: bigint | null = null;
   #state: "stopped" | "polling" | "closed" = "stopped";
   /** Resolves after the next poll; null while no request waits for it. */
@@ -49,13 +48,13 @@ export class ChangeReader {
 
   constructor(readonly options: ReaderOptions) {}
 
-  /** Whether no change can be missed: a poll succeeded a short time ago. */
+  /** Whether no change was missed, because a poll has succeeded recently. */
   get isReading(): boolean {
     return this.#state !== "closed" && this.#last !== null &&
       this.options.now() - this.#readAt <= maxGapMs;
   }
 
-  /** Starts to poll. Resolves, however long a poll takes, with whether it can read the changes. */
+  /** Starts to poll. Resolves with whether changes can be read, without a time limit for the poll. */
   async start(): Promise<boolean> {
     if (this.#state === "closed") return false;
     if (this.isReading && this.#state === "polling") return true;
@@ -108,7 +107,7 @@ export class ChangeReader {
     groups.markAll();
   }
 
-  /** Has the triggers record, and takes the snapshot from which on they do. */
+  /** Activates the triggers, and gets the first snapshot in which they are active. */
   async #begin(): Promise<void> {
     const at = this.options.now();
     await this.#renew(null);
@@ -139,7 +138,7 @@ export class ChangeReader {
   }
 }
 
-/** Without a snapshot, it returns the epoch alone. */
+/** Query of a poll. Without a snapshot, it returns only the epoch. */
 const pollQuery = `select pg_catalog.pg_current_snapshot()::text, (select pg_catalog.json_agg(
   pg_catalog.json_build_array(c.relation, c.scope))
   from svc_live.changes(coalesce($1, pg_catalog.pg_current_snapshot())) c)`;

@@ -1,10 +1,10 @@
-/** Which records of changes make a group run. @module */
+/** Records of changes after which a group must run. @module */
 import { isEqual } from "../../api/plan/read/max_rows.ts";
 import type { ReadNode } from "../../api/plan/read/read_node.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
 
 const integer = /^(?:0|-?[1-9]\d*)$/;
-/** Types of scope columns, and their values as PostgreSQL writes them, whatever its settings. */
+/** Types of scope columns, and the form in which PostgreSQL prints their values with any settings. */
 export const scopeTypes = {
   int2: integer,
   int4: integer,
@@ -14,19 +14,17 @@ export const scopeTypes = {
   varchar: /^/,
 } as const;
 
-/**
- * Records with another value of the column cannot change the result of a query with the filter
- * `<column>=eq.<value>`.
- */
+/** A filter `<column>=eq.<value>` of a query. Records with another value of the column cannot
+ * change its result. */
 export interface LiveScope {
   readonly column: string;
   readonly type: keyof typeof scopeTypes;
 }
 
-/** Tables by oid, each with its scope if it has one. */
+/** Tables by oid, with their scope if there is one. */
 export type DependentTables = ReadonlyMap<number, LiveScope | null>;
 
-/** Tables whose records make a group run, with the value of the scope that these must have; null for any. */
+/** Tables whose records make a group run, by the scope value of the record; null for any value. */
 export type Interest = ReadonlyMap<number, string | null>;
 
 /** Values of scopes by table; null for a record without a scope. */
@@ -48,7 +46,8 @@ export function interestOf(tables: DependentTables, root: ReadNode, query: strin
   }));
 }
 
-/** Returns the value of a filter; null unless it is as PostgreSQL writes it. The plan may lack values. */
+/** Returns the value of a filter, if it has the form that PostgreSQL prints; otherwise null. The
+ * plan may lack values. */
 function comparedValue(query: string, { column, type }: LiveScope): string | null {
   const filters = splitQuery(query).filter(({ name }) => name === column);
   const [, value] = /^eq\.(.*)$/s.exec(filters[0]?.value ?? "") ?? [];

@@ -1,5 +1,5 @@
-/** Requests in Electric's form, `GET <live-path>/v1/shape?table=…` (https://electric-sql.com/docs/api/http),
- * and the live queries of the same rows. @module */
+/** Requests in Electric's form, `GET <live-path>/v1/shape?table=…`
+ * (https://electric-sql.com/docs/api/http), and the equivalent live queries. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { liveErrors } from "./live_errors.ts";
 import { pathSegment } from "../../base/http/percent.ts";
@@ -12,20 +12,20 @@ import type { LiveQuery } from "./group.ts";
 import { WhereReader } from "./where.ts";
 
 export interface Shape extends Omit<LiveQuery, "identity"> {
-  /** Types of the columns, for the parsers of clients. */
+  /** Types of the columns, which clients need to parse values. */
   readonly schema: string;
 }
 
-/** The part of a snapshot that decides the rows of a shape. */
+/** The part of a snapshot on which the rows of a shape depend. */
 export type ShapeCatalogue = Pick<Snapshot, "cache" | "cacheError"> & {
   readonly config: Pick<Snapshot["config"], "dbSchemas">;
 };
 
 export const shapePath = "/v1/shape";
-/** Parameters of Electric that would change the rows. */
+/** Parameters of Electric that would change the rows, and are not supported. */
 const unsupported = /^(?:subset__.*|where|table|columns|params\[.*)$/s;
 
-/** Returns the live query of a path and its parameters. Throws `180`. */
+/** Returns the live query for a path and its parameters. Throws `180`. */
 export function plainShape(
   path: string,
   params: readonly QueryParam[],
@@ -37,10 +37,8 @@ export function plainShape(
   return { path, query: equivalentQuery(params), profile, schema: "{}" };
 }
 
-/**
- * Returns the live query of the parameters. Its values are PostgreSQL's texts, as Electric's are.
- * Throws `186` for rows that no filter selects.
- */
+/** Returns the live query for the parameters. As in Electric, its values are texts of PostgreSQL.
+ * Throws `186` for rows that no filter can select. */
 export function readShape(
   params: readonly QueryParam[],
   acceptProfile: string | null,
@@ -72,7 +70,7 @@ export function readShape(
   };
 }
 
-/** Returns the types of columns as JSON, which a header may have. */
+/** Returns the types of columns as JSON that is valid in a header. */
 function schemaOf(columns: readonly Column[]): string {
   const types = columns.map(({ name, baseType }) => {
     const element = baseType.replace(/\[\]$/, "");

@@ -1,10 +1,10 @@
-/** Conditions of SQL, as Electric's clients send them, as filters of the API. @module */
+/** Converts SQL conditions, which Electric's clients send, to filters of the API. @module */
 import { liveErrors } from "./live_errors.ts";
 import { truncated } from "../../base/errors/quoting.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
 import type { QueryParam } from "../../api/request/url/query_string.ts";
 
-/** A parameter, and the text of the same condition within a group. */
+/** A parameter, and the text of the same condition in a group. */
 export interface ShapeCondition extends QueryParam {
   readonly member: string;
 }
@@ -15,24 +15,25 @@ const operators: ReadonlyMap<string, string> = new Map(Object.entries({
   ...{ "=": "eq", "<>": "neq", "!=": "neq", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" },
   ...{ like: "like", ilike: "ilike", in: "in", between: "between", is: "is" },
 }));
-/** Words that name a column in quotes only. */
+/** Words that are names of columns only in quotes. */
 const keyword = /^(?:and|or|not|in|is|i?like|between|null|true|false|user|current_[dtu]\w+)$/i;
-/** Literals, and the types that PostgreSQL compares with them as with their text; empty if unknown. */
+/** Literals, and the types for which PostgreSQL compares them in the same way as their text; empty
+ * if unknown. */
 const literals = [
   [/^'[^]/, /^/],
   [/^-?\s*\.?\d/, /^(?:|smallint|integer|bigint|numeric|double precision)$/],
   [/^(?:true|false)$/i, /^(?:|boolean)$/],
 ] as const;
-/** Most parentheses and NOT around a condition. */
+/** Maximum nesting of parentheses and NOT. */
 const maxNesting = 50;
 
-/** Reads names and conditions. Throws `186` with the text from the first part that filters do not have. */
+/** Parses names and conditions. Throws `186` with the text from the first part that filters do not support. */
 export class WhereReader {
   readonly #tokens: readonly RegExpExecArray[];
   #at = 0;
   #nesting = 0;
 
-  /** `params` has the values of `$1` and so on, `types` the types of columns. */
+  /** `params` has the values of `$1` and so on; `types` has the types of columns. */
   constructor(
     readonly text: string,
     readonly params: ReadonlyMap<string, string | null>,
@@ -56,14 +57,14 @@ export class WhereReader {
     return read;
   }
 
-  /** `any = all *( "OR" all )`, `all = one *( "AND" one )`. Returns conditions that apply together. */
+  /** `any = all *( "OR" all )`, `all = one *( "AND" one )`. Returns conditions that must all hold. */
   any(): readonly ShapeCondition[] {
     const branches = this.#list("or", () => this.#list("and", () => this.#one()).flat());
     const read = branches.length === 1 ? branches[0]! : [group("or", branches.map(joined))];
     return this.#nesting === 0 ? this.#whole(read) : read;
   }
 
-  /** An identifier, in lower case unless it has quotes. */
+  /** An identifier, in lower case unless quoted. */
   #name(): string {
     const read = this.#token;
     if (!/^(?:".|[a-z_\x80-\uffff])/i.test(read)) this.#fail();
@@ -99,7 +100,7 @@ export class WhereReader {
     return isNegated ? [group("not.and", read)] : read;
   }
 
-  /** Reads the operands of an operator. Returns operators of filters, each with its operand. */
+  /** Parses the operands of an operator. Returns filter operators, each with its operand. */
   #tests(operator: string, value: () => string): readonly (readonly string[])[] {
     if (operator === "between") {
       const least = value();
@@ -137,7 +138,7 @@ export class WhereReader {
     return this.#tokens[this.#at]?.[0] ?? "";
   }
 
-  /** Moves past a word, in any case, or a sign. */
+  /** Moves past a word, in any case, or a symbol. */
   #skip(word: string): boolean {
     const isNext = this.#token.toLowerCase() === word;
     this.#at += Number(isNext);

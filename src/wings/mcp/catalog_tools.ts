@@ -24,14 +24,14 @@ interface DescribeArguments {
   readonly schema?: string;
 }
 
-/** Relations and functions on one page. */
+/** Number of relations and functions on one page. */
 const pageSize = 100;
 
-/** Characters of a comment that agents see: other people write comments, which also fill the
+/** Maximum characters of a comment for agents. Comments are written by other people, and fill the
  * model's context. */
 const maxCommentLength = 500;
 
-/** Lists relations, then functions. The cursor is the place of the next one. */
+/** Lists relations, then functions. The cursor is the index of the next one. */
 export async function listRelations(
   { schema: schemaName, search, cursor = "0" }: ListArguments,
   session: Session,
@@ -83,13 +83,13 @@ function isFound({ name, comment }: Entry, search: string): boolean {
   return name.toLowerCase().includes(text) || (comment ?? "").toLowerCase().includes(text);
 }
 
-/** Returns a comment, cut to a length that no instruction to a model needs. */
+/** Returns a comment, cut to a length that makes instructions to a model difficult. */
 export function shortComment(comment: string | null): string | null {
   if (comment === null || comment.length <= maxCommentLength) return comment;
   return `${comment.slice(0, maxCommentLength).toWellFormed()}…`;
 }
 
-/** Describes a relation or a function. One that the role may not use fails as a request of the API. */
+/** Describes a relation or function. One that the role may not use fails like a request of the API. */
 export async function describeRelation(
   { relation: name, schema: schemaName }: DescribeArguments,
   session: Session,
@@ -153,7 +153,8 @@ function describeColumn(column: Column) {
   };
 }
 
-/** Where several relationships lead to one relation, `select` names the constraint: `film!fk(*)`. */
+/** Returns the embed for `select`. If several relationships lead to one relation, it names the
+ * constraint: `film!fk(*)`. */
 function describeEmbed(relationship: Relationship) {
   const { foreign, kind } = relationship;
   const toOne = kind === "computed" ? relationship.toOne : kind === "many-to-one" ||

@@ -34,7 +34,7 @@ export async function openEndpoint(host: McpHostFacts): Promise<McpEndpoint> {
   };
 }
 
-/** Authenticates a message. A reply 401 tells where tokens come from. */
+/** Authenticates a message. A response 401 tells where tokens are issued. */
 async function admit(
   message: McpMessage,
   { errors }: McpHostFacts,
@@ -91,7 +91,7 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** Returns the metadata of a message. The library checks its form. */
+/** Returns the metadata of a message. The library validates its form. */
 function factsOf(body: unknown): MessageFacts {
   const { method, params } = objectOf(body);
   const { name, uri, _meta } = objectOf(params);
@@ -108,12 +108,13 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
 }
 
-/** A text that cannot be a header would make the request fail (W3C Trace Context, section 3.2). */
+/** Returns whether a text can be a header (W3C Trace Context, section 3.2). Another text would make
+ * the request fail. */
 function isTraceparent(text: string): boolean {
   return /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text);
 }
 
-/** Returns an error of JSON-RPC. A message that cannot be read has no `id`. */
+/** Returns an error of JSON-RPC. Without `id` if the message cannot be parsed. */
 function protocolError(
   code: number,
   message: string,
@@ -133,13 +134,13 @@ function jsonReply(status: number, value: unknown): Reply {
   return { status, headers, content, length };
 }
 
-/** Returns the reply to a method that the path does not take. */
+/** Returns the reply for a method that the path does not support. */
 function methodNotAllowed(allow: string): Reply {
   const headers = [["Allow", allow], ["Content-Length", "0"]] as const;
   return { status: 405, headers, content: null, length: 0 };
 }
 
-/** Tells clients where tokens for the endpoint come from (RFC 9728, section 2). */
+/** Tells clients where tokens for the endpoint are issued (RFC 9728, section 2). */
 function metadataReply({ request: { method }, snapshot: { config } }: McpMessage): Reply {
   if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET, HEAD");
   return jsonReply(200, {
@@ -150,7 +151,7 @@ function metadataReply({ request: { method }, snapshot: { config } }: McpMessage
   });
 }
 
-/** Returns headers whose challenge tells where tokens come from (RFC 9728, section 5.1). */
+/** Returns headers with a challenge that tells where tokens are issued (RFC 9728, section 5.1). */
 function withChallenge(headers: HeaderList, metadataUrl: string): HeaderList {
   const parameter = `resource_metadata="${metadataUrl}"`;
   return headers.map(([name, value]) =>
@@ -160,10 +161,8 @@ function withChallenge(headers: HeaderList, metadataUrl: string): HeaderList {
   );
 }
 
-/**
- * Returns the URI that tokens must name in `aud` (RFC 8707). It depends on the configuration alone: a
- * `Host` header could name the service that a stolen token is for.
- */
+/** Returns the URI that tokens must name in `aud` (RFC 8707). It depends only on the configuration,
+ * because a `Host` header could name the service for which a stolen token was issued. */
 function resourceUri(config: McpConfig): string {
   const { mcpResource, mcpPath, openapiServerProxyUri, serverPathPrefix } = config;
   if (mcpResource !== null) return mcpResource;
@@ -172,7 +171,7 @@ function resourceUri(config: McpConfig): string {
   return `${scheme}://${host}${serverPathPrefix ?? ""}${mcpPath}`;
 }
 
-/** Returns the URL of the metadata. A proxy that adds a prefix to `mcp-path` adds it to this path too. */
+/** Returns the URL of the metadata. A proxy that adds a prefix to `mcp-path` also adds it to this path. */
 function metadataUrlOf(config: McpConfig): string {
   const path = config.mcpPath ?? "";
   const resource = resourceUri(config);

@@ -1,6 +1,6 @@
-/** The guide for models: the grammar of calls, in short. @module */
+/** The guide for models: the grammar of calls in short form. @module */
 
-/** Text of the resource `svc://guide`, as Markdown. */
+/** Text of the resource `svc://guide`, in Markdown. */
 export const guide = `# How to read and write this database
 
 Call list_relations, then describe_relation, then query. Every call has the rights of your token.

@@ -26,9 +26,10 @@ export { loadLibrary, openEndpoint };
 export type McpOptions = Partial<OptionValues<typeof mcpOptions>>;
 
 /**
- * Gives a handler of `createHandler` the endpoint. Returns the handler.
+ * Adds the endpoint to a handler of `createHandler`. Returns the handler.
  *
- * Throws an `Error` for another handler, for one that has answered a request, and for an invalid option.
+ * Throws an `Error` for another kind of handler, for one that has handled a request, and for an
+ * invalid option.
  */
 export function withMcp(handler: Handler, options: McpOptions = {}): Handler {
   const extend = (handler as ExtensibleHandler)[mcpExtension];

@@ -1,4 +1,4 @@
-/** The host of the endpoint for agents: knows its paths, and makes the requests of the API that its
+/** The host of the endpoint for agents. It handles the paths, and sends the API requests that
  * messages cause. The endpoint itself is loaded with the first message. @module */
 import type { Credential } from "../../state/auth/credential.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
@@ -32,13 +32,13 @@ import { mcpErrors } from "./mcp_errors.ts";
 import { type McpConfig, mcpOptions } from "./mcp_options.ts";
 import { reportOutcome } from "../../api/handler/report.ts";
 
-/** Loads the module next to this one. A bundle has it as `mcp.js`. */
+/** Loads the module in the same folder. In a bundle, it is `mcp.js`. */
 export const loadMcp: LoadMcp = () => import(new URL("./endpoint.ts", import.meta.url).href);
 
-/** Where clients look for the issuers of tokens (RFC 9728, section 3.1). */
+/** Path at which clients look for the issuers of tokens (RFC 9728, section 3.1). */
 const metadataPrefix = "/.well-known/oauth-protected-resource";
 
-/** Makes the wing, whose paths exist if `mcp-path` is set at the start. */
+/** Returns the wing. Its paths exist if `mcp-path` is set at the start. */
 export function mcpWing(load: LoadMcp = loadMcp): Wing {
   return {
     name: "mcp",
@@ -60,40 +60,40 @@ export function mcpWing(load: LoadMcp = loadMcp): Wing {
   };
 }
 
-/** The endpoint of a service, from its first message on. */
+/** The endpoint of a service. It exists from the first message on. */
 class McpHost implements PathHost {
   readonly route = "_mcp";
   readonly #appState: HandlerState;
   readonly #load: LoadMcp;
   readonly #path: string;
   #opening: Promise<McpEndpoint> | null = null;
-  /** Returns the context of the requests that a message causes. */
+  /** Returns the context of API requests that a message causes. */
   readonly contextOf = changedContext((snapshot) => ({
     ...snapshot,
     config: limitedConfig(snapshot.config),
   }));
 
-  /** The path does not change after the start: the option is not reloadable. */
+  /** The path is fixed, because the option is not reloadable. */
   constructor(appState: HandlerState, path: string, load: LoadMcp) {
     this.#appState = appState;
     this.#path = path;
     this.#load = load;
   }
 
-  /** Returns whether a raw path is one of the endpoint's. */
+  /** Returns whether a raw path belongs to the endpoint. */
   matches(path: string): boolean {
     const { mcpAuthorizationServers } = this.#appState.snapshot.config as McpConfig;
     return path === this.#path ||
       (mcpAuthorizationServers !== null && path === metadataPrefix + this.#path);
   }
 
-  /** Returns the origins that CORS allows; `none` for no origin, null for any. */
+  /** Returns the origins that CORS allows: `none` for no origin, null for any. */
   allowedOrigins(path: string): readonly string[] | null | "none" {
     if (path.startsWith(metadataPrefix)) return null;
     return (this.#appState.snapshot.config as McpConfig).mcpAllowedOrigins ?? "none";
   }
 
-  /** Answers a request to one of the paths. Never rejects. */
+  /** Responds to a request for one of the paths. Never rejects. */
   async respond(exchange: Exchange): Promise<Reply> {
     const message = new HostedMessage(exchange, this);
     try {
@@ -118,7 +118,7 @@ class McpHost implements PathHost {
   }
 }
 
-/** Returns the configuration of requests that a message causes. */
+/** Returns the configuration for API requests that a message causes. */
 function limitedConfig(config: Config): Config {
   const { mcpMaxRows, mcpTimeout } = config as McpConfig;
   const limits = {
@@ -128,7 +128,7 @@ function limitedConfig(config: Config): Config {
   return { ...config, ...limits };
 }
 
-/** Returns the configuration of requests for metadata, which an agent may read in any mode. */
+/** Returns the configuration for requests of metadata, which an agent may read in any mode. */
 function metadataConfig(config: Config): Config {
   return { ...config, dbRootSpec: null, openapiMode: "follow-privileges" };
 }
@@ -151,14 +151,14 @@ function hostFacts(appState: HandlerState): McpHostFacts {
   };
 }
 
-/** A request to the endpoint, as the endpoint sees it. */
+/** A request to the endpoint, in the form that the endpoint gets. */
 class HostedMessage implements McpMessage {
   readonly request: Request;
   readonly path: string;
   readonly snapshot: McpMessage["snapshot"];
   readonly #exchange: Exchange;
   readonly #host: McpHost;
-  /** The bookmark of the last call that has one. */
+  /** The bookmark of the last call that returned one. */
   #bookmark: string | null = null;
 
   constructor(exchange: Exchange, host: McpHost) {
@@ -195,7 +195,7 @@ class HostedMessage implements McpMessage {
     return failureReply(this.#exchange, thrown);
   }
 
-  /** Returns the reply that the endpoint has made, with the bookmark of its calls. */
+  /** Returns the reply of the endpoint, with the bookmark of its calls. */
   answered(reply: Reply): Reply {
     return withBookmark(reply, { bookmark: this.#bookmark });
   }
@@ -250,7 +250,7 @@ class HostedMessage implements McpMessage {
     return { ...context, snapshot: { ...snapshot, config: metadataConfig(config) } };
   }
 
-  /** Returns the request, and its parts as database code sees them. */
+  /** Returns the request, and the form of it that database code sees. */
   #requestOf(call: McpCall): readonly [Request, RawRequest] {
     const { method, path, query, body, signal } = call;
     const headers: Record<string, string> = {};
@@ -279,13 +279,13 @@ class HostedMessage implements McpMessage {
   }
 }
 
-/** Headers that are about the message, not about the requests that it causes. */
+/** Headers about the message, which do not apply to API requests. */
 const ofMessage = new RegExp(
   "^(?:accept|accept-encoding|accept-profile|content-(?:encoding|length|profile|type)|expect|" +
     "idempotency-key|if-.*|prefer|range|range-unit|transfer-encoding)$",
 );
 
-/** Throws `301` for a token without `aud`, which `jwt-aud` would let pass. */
+/** Throws `301` for a token without `aud`, which `jwt-aud` would accept. */
 function checkAudience(
   { claims, key }: Identity,
   { token }: Pick<Credential, "token">,

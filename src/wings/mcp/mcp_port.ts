@@ -1,6 +1,8 @@
-/** The interface between the host and the endpoint for agents (`src/wings/mcp/`). The endpoint is
- * loaded with the first message, and may be another bundle: it uses the handler through these types
- * alone. @module */
+/**
+ * The interface between the host and the endpoint for agents (`src/wings/mcp/`). The endpoint is
+ * loaded with the first message, and may be another bundle: it uses the handler only by these
+ * types. @module
+ */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { DescribedOperation } from "../../api/described_operation.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
@@ -19,16 +21,16 @@ export interface McpModule {
 
 export type LoadMcp = () => Promise<McpModule>;
 
-/** Name of the method that `withMcp` calls, which may come from another bundle. */
+/** Name of the method on a handler that `withMcp` calls. It may be in another bundle. */
 export const mcpExtension: unique symbol = Symbol.for("svc.mcp") as never;
 
-/** A handler that takes the endpoint from another module. */
+/** A handler to which another module adds the endpoint. */
 export interface ExtensibleHandler {
   /** Sets the endpoint, and options by their names in camel case. Throws after the first request. */
   readonly [mcpExtension]?: (load: LoadMcp, options: Readonly<Record<string, unknown>>) => void;
 }
 
-/** Answers a request to one of the endpoint's paths. Rejects with errors of the message's methods. */
+/** Responds to a request for one of the endpoint's paths. Rejects with errors of the message's methods. */
 export type McpEndpoint = (message: McpMessage) => Promise<Reply>;
 
 /** Properties of the service that do not change. */
@@ -37,43 +39,43 @@ export interface McpHostFacts {
   readonly serviceName: string;
   readonly version: string;
   readonly errors: typeof mcpErrors;
-  /** Returns whether a query string may use the name for something else than a filter. */
+  /** Returns whether a query parameter of this name can be something other than a filter. */
   readonly isParameterName: (name: string) => boolean;
   /** Reports a failure within the protocol's library. */
   readonly reportFailure: (error: unknown) => void;
-  /** Records the end of a call of an existing tool, or of `_unknown`. */
+  /** Counts a finished call of an existing tool, or of `_unknown`. */
   readonly countCall: (tool: string, outcome: McpOutcome) => void;
   readonly reportWrite: (write: Omit<AgentWrite, "kind">) => void;
 }
 
-/** `invalid`: wrong arguments; `error`: the API refused the request, or it failed. */
+/** `invalid`: the arguments are wrong. `error`: the API rejected the request, or it failed. */
 export type McpOutcome = "success" | "error" | "invalid";
 
-/** A request to one of the endpoint's paths. */
+/** A request for one of the endpoint's paths. */
 export interface McpMessage {
   readonly request: Request;
   /** As received. */
   readonly path: string;
   readonly snapshot: Snapshot & { readonly config: McpConfig };
   /**
-   * Verifies the token, and charges the request to the policies of `rate-limits` that need one.
-   * `audience` is the URI that the token must name; null leaves that to `jwt-aud`. Rejects with the
-   * API's errors.
+   * Verifies the token, and charges the policies of `rate-limits` that need one. `audience` is the
+   * URI that the token must name; null means that `jwt-aud` decides. Rejects with errors of the
+   * API.
    */
   admit(audience: string | null): Promise<Identity>;
-  /** Receives the body, decoded. Rejects with the API's errors. */
+  /** Receives and decodes the body. Rejects with errors of the API. */
   receive(maxBytes: number): Promise<Uint8Array>;
-  /** Makes the API's reply to an error, and reports it as the error of the request. */
+  /** Returns the API's reply for an error, and reports it as the error of the request. */
   fail(thrown: unknown): Reply;
-  /** The requests that the role may send; empty if the server permits all. */
+  /** The requests that the role may send; empty if the server does not restrict them. */
   operations(): readonly DescribedOperation[];
-  /** Makes a request of the API in this process, with the identity of the message. Never rejects. */
+  /** Sends an API request in this process, with the identity of the message. Never rejects. */
   call(request: McpCall): Promise<McpReply>;
 }
 
-/** A request of the API that a message causes. */
+/** An API request that a message causes. */
 export interface McpCall {
-  /** Name of the tool; null for a resource or a list of tools. */
+  /** Name of the tool; null for a resource or the list of tools. */
   readonly tool: string | null;
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Percent-encoded. */
@@ -81,14 +83,14 @@ export interface McpCall {
   /** Percent-encoded, without the question mark. */
   readonly query: string;
   readonly schema: string;
-  /** `metadata` reads the metadata of a schema, as JSON, instead of `path`. Default: `path`. */
+  /** `metadata`: the metadata of a schema is read as JSON, and not `path`. Default: `path`. */
   readonly subject?: "path" | "metadata";
-  /** The transaction is read only, whatever the method. Default: the method decides. */
+  /** Whether the transaction is read-only, with any method. Default: the method decides. */
   readonly isReadOnly?: boolean;
   readonly prefer?: string;
   /** JSON text. */
   readonly body?: string;
-  /** Replaces headers of the message that database code sees. */
+  /** Headers for database code, in place of the message's. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
@@ -98,6 +100,6 @@ export interface McpReply {
   readonly status: number;
   readonly headers: HeaderList;
   readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
-  /** Bytes of the content; null if it is unknown. */
+  /** Bytes of the content; null if unknown. */
   readonly length: number | null;
 }

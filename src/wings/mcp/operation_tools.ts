@@ -1,4 +1,4 @@
-/** Tools of permitted requests: `mcp-tools = "operations"`. @module */
+/** Tools for permitted requests: `mcp-tools = "operations"`. @module */
 import { type DescribedOperation, fillTemplate } from "../../api/described_operation.ts";
 import { relationOf } from "../../api/transaction/data_plan.ts";
 import type { McpConfig } from "./mcp_options.ts";
@@ -8,13 +8,13 @@ import type { Session } from "./session.ts";
 import type { ToolResult } from "./tool_result.ts";
 import type { ToolDefinition } from "./tool_schemas.ts";
 
-/** A tool, and the request that it sends. */
+/** A tool, and its request. */
 export interface OperationTool {
   readonly definition: ToolDefinition;
   readonly operation: DescribedOperation;
 }
 
-/** Returns the tools of the role of a session. Writes need `mcp-write`, too. */
+/** Returns the tools for the role of a session. Tools that write also need `mcp-write`. */
 export function operationTools({ message, config }: Session): readonly OperationTool[] {
   return message.operations().filter((each) => isUsable(each, config)).map((operation) => ({
     operation,

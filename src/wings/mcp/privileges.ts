@@ -1,4 +1,4 @@
-/** The relations and functions that the role of a message, and the configuration, let tools use. @module */
+/** Relations and functions that tools may use, by the role of a message and the configuration. @module */
 import type { McpConfig } from "./mcp_options.ts";
 import {
   permittedRoutines,
@@ -30,7 +30,7 @@ export class RoleView {
     this.#isPermitted = permittedRoutines(metadata, typeShortener(metadata.visibleTypes ?? []));
   }
 
-  /** Returns the methods on a relation; none for one that the role may not use. */
+  /** Returns the methods on a relation; empty if the role may not use it. */
   methods(relation: Relation): readonly RelationMethod[] {
     const privileges = this.#privileges.get(relation.name);
     return privileges === undefined ? [] : relationMethods(relation, privileges);
@@ -55,7 +55,7 @@ export class RoleView {
   }
 }
 
-/** Reads what the role may use in a schema; null without a schema cache. Throws `ApiFailure`. */
+/** Reads what the role may use in a schema; null if there is no schema cache. Throws `ApiFailure`. */
 export async function roleView(
   schema: string,
   session: Session,
@@ -64,7 +64,7 @@ export async function roleView(
   return new RoleView(schema, metadata, session.cache!);
 }
 
-/** Returns whether write tools may use a relation or function: `*`, `name` or `schema.name`. */
+/** Returns whether tools that write may use a relation or function, listed as `*`, `name` or `schema.name`. */
 export function mayWrite(
   { schema, name }: QualifiedName,
   { mcpWrite, dbSchemas }: Pick<McpConfig, "dbSchemas" | "mcpWrite">,
@@ -75,12 +75,12 @@ export function mayWrite(
   );
 }
 
-/** A function that is a separate tool. */
+/** A function with its own tool. */
 export interface ToolFunction extends QualifiedName {
   readonly tool: string;
 }
 
-/** Returns the functions of `mcp-functions`. A name without a schema is one of the first schema. */
+/** Returns the functions of `mcp-functions`. An unqualified name belongs to the first schema. */
 export function toolFunctions(
   { mcpFunctions, dbSchemas }: Pick<McpConfig, "dbSchemas" | "mcpFunctions">,
 ): readonly ToolFunction[] {

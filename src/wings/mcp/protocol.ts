@@ -1,4 +1,4 @@
-/** Speaks the protocol, by its official library. @module */
+/** Implements the protocol by its official library. @module */
 import type { Server } from "@modelcontextprotocol/server";
 import type { McpHostFacts } from "./mcp_port.ts";
 import { guide, instructions } from "./guide.ts";
@@ -8,10 +8,10 @@ import { callTool, type CheckArguments, listTools } from "./tools.ts";
 
 export type Library = typeof import("@modelcontextprotocol/server");
 
-/** Answers the message of a session, whose body is parsed. */
+/** Responds to the message of a session. Its body is parsed. */
 export type AnswerMessage = (session: Session, body: unknown) => Promise<Response>;
 
-/** Milliseconds for which clients may keep the list of tools. */
+/** Milliseconds for which clients may cache the list of tools. */
 const toolsTtlMs = 60_000;
 
 const cacheHints = { "tools/list": { ttlMs: toolsTtlMs, cacheScope: "private" } } as const;
@@ -27,7 +27,7 @@ const guideResource = {
 export function openProtocol(library: Library, host: McpHostFacts): AnswerMessage {
   const check = argumentsCheck(library);
   const { serviceName: name, version } = host;
-  /** Makes the server for one message. */
+  /** Returns the server for one message. */
   const serverOf = (session: Session): Server => {
     const capabilities = { tools: {}, resources: {} };
     const server = new library.Server({ name, version }, {
@@ -63,7 +63,7 @@ export function openProtocol(library: Library, host: McpHostFacts): AnswerMessag
   };
 }
 
-/** Runs a handler. Makes an error of the protocol, which shows nothing internal, of a thrown value. */
+/** Runs a handler. A thrown value becomes an error of the protocol, without internal data. */
 async function answered<Result>(
   run: () => Promise<Result>,
   { ProtocolError, ProtocolErrorCode }: Library,
@@ -84,7 +84,7 @@ async function answered<Result>(
   }
 }
 
-/** Returns the check of arguments, which keeps the compiled schemas of tools. */
+/** Returns the check of arguments, which caches the compiled schemas of tools. */
 function argumentsCheck({ fromJsonSchema }: Library): CheckArguments {
   const schemas = new Map<string, ReturnType<Library["fromJsonSchema"]>>();
   return async function check({ inputSchema }, values) {

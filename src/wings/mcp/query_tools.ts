@@ -21,7 +21,7 @@ import {
 } from "./tool_result.ts";
 import { mayWrite } from "./privileges.ts";
 
-/** Arguments that choose rows of a result. */
+/** Arguments that select rows of a result. */
 interface RowArguments {
   readonly select?: string;
   readonly where?: Where;
@@ -44,7 +44,7 @@ interface FunctionArguments extends RowArguments {
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
-/** Rows of a result if its call gives no limit. */
+/** Number of rows of a result if the call has no limit. */
 const defaultLimit = 20;
 
 export async function query(
@@ -62,7 +62,7 @@ export async function query(
   return await rowsResult(call, await session.call(call), page, session);
 }
 
-/** Calls a function. Only functions of `mcp-write` are called in a transaction that writes. */
+/** Calls a function. Only functions of `mcp-write` run in a transaction that can write. */
 export async function callFunction(
   { function: name, schema: schemaName, arguments: values = {}, ...rows }: FunctionArguments,
   session: Session,
@@ -90,7 +90,7 @@ export async function callFunction(
 
 type Call = Omit<McpCall, "headers" | "signal" | "tool">;
 
-/** A filter of this name would be read as an argument. */
+/** Rejects filters that would be parsed as arguments of the function. */
 function rejectArgumentFilters(where: Where, routines: readonly Routine[]): void {
   const parameters = new Set(
     routines.flatMap(({ parameters }) => parameters.map(({ name }) => name)),
@@ -114,7 +114,7 @@ function pageOf(
   return { limit: Math.min(limit, mcpMaxRows), offset };
 }
 
-/** One row more than the page shows tells whether more follow. */
+/** Returns the limit: one row more than the page has, which shows whether more rows follow. */
 function limitParam(page: Page | null): readonly QueryParamPair[] {
   return page === null ? [] : [["limit", String(page.limit + 1)]];
 }

@@ -1,5 +1,4 @@
-/** One message on its way through the endpoint, and the requests of the API that it causes. @module
- */
+/** A message during its processing, and the API requests that it causes. @module */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { McpConfig } from "./mcp_options.ts";
 import type { McpCall, McpHostFacts, McpMessage, McpReply } from "./mcp_port.ts";
@@ -7,20 +6,20 @@ import type { AgentWrite } from "../../base/observe/observation.ts";
 import type { SchemaMetadata } from "../../api/query/schema_metadata.ts";
 import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 
-/** The parameters of a message are wrong: `-32602` of JSON-RPC. The client sees the error's message. */
+/** Reports invalid parameters of a message: `-32602` of JSON-RPC. The client sees the error message. */
 export class InvalidParams extends Error {}
 
 /** Metadata of a message. */
 export interface MessageFacts {
   /** `tools/call` */
   readonly method: string;
-  /** Name of the tool, or URI of the resource, or null. */
+  /** Name of the tool, URI of the resource, or null. */
   readonly name: string | null;
   /** Value of `_meta.traceparent`, or null. */
   readonly traceparent: string | null;
 }
 
-/** The failure of a request of the API that a tool needs. */
+/** Reports the failure of an API request that a tool needs. */
 export class ApiFailure extends Error {
   readonly reply: McpReply;
 
@@ -30,7 +29,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** A message of an authenticated client. */
+/** A message from an authenticated client. */
 export class Session {
   readonly host: McpHostFacts;
   readonly message: McpMessage;
@@ -52,12 +51,12 @@ export class Session {
     return this.message.snapshot.config;
   }
 
-  /** Null until the schema cache is loaded; requests of the API fail then. */
+  /** Null until the schema cache is loaded. API requests fail before that. */
   get cache(): SchemaCache | null {
     return this.message.snapshot.cache;
   }
 
-  /** Returns the schema of an argument. Throws `InvalidParams` if it is not exposed. */
+  /** Returns the schema in an argument. Throws `InvalidParams` if it is not exposed. */
   schemaOf(schema: string | undefined): string {
     const { dbSchemas } = this.config;
     if (schema === undefined) return dbSchemas[0]!;
@@ -65,7 +64,7 @@ export class Session {
     throw new InvalidParams(`schema: expected one of ${dbSchemas.join(", ")}`);
   }
 
-  /** Makes a request of the API. */
+  /** Sends an API request. */
   async call(
     call: Omit<McpCall, "headers" | "signal" | "tool">,
     sent: McpCall["headers"] = {},
@@ -100,7 +99,7 @@ export class Session {
     return JSON.parse(text) ?? { comment: null, privileges: [], functions: [], overloads: [] };
   }
 
-  /** Reports a write to the log. `rows` is null if it failed or has no rows. */
+  /** Reports a write to the log. `rows` is null if it failed or returned no rows. */
   reportWrite(
     { method, path, query }: Pick<McpCall, "method" | "path" | "query">,
     { status, rows }: Pick<AgentWrite, "rows" | "status">,

@@ -1,10 +1,10 @@
-/** Turns arguments of tools into paths and query strings of the API. Each name and value is
- * percent-encoded, so that none of them can add a parameter or name another resource. @module */
+/** Converts arguments of tools to paths and query strings of the API. Names and values are
+ * percent-encoded, so that they cannot add a parameter or name another resource. @module */
 import type { Relation } from "../../state/schema_cache/schema_cache.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
 import { InvalidParams } from "./session.ts";
 
-/** Filters: one condition of a column, or several. */
+/** Filters: one or several conditions per column. */
 export type Where = Readonly<Record<string, string | readonly string[]>>;
 
 export type QueryParamPair = readonly [name: string, value: string];
@@ -26,10 +26,7 @@ function encode(text: string): string {
   return encodeURIComponent(text);
 }
 
-/**
- * Returns the parameters of filters. Throws `InvalidParams` for a name that the query string reserves for
- * another parameter.
- */
+/** Returns the parameters for filters. Throws `InvalidParams` for a name that is reserved in query strings. */
 export function filterParams(
   where: Where,
   isParameterName: (name: string) => boolean,
@@ -45,10 +42,8 @@ export function filterParams(
   });
 }
 
-/**
- * Throws `InvalidParams` unless each filter is about a column of the relation, so that it restricts the
- * rows that are written.
- */
+/** Throws `InvalidParams` unless each filter is on a column of the relation, so that it restricts
+ * the written rows. */
 export function checkColumnFilters(where: Where, { columns, name }: Relation): void {
   const known = columns.map((column) => queryName(column.name));
   if (Object.keys(where).length === 0) throw new InvalidParams("where: a filter is needed");

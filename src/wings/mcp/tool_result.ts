@@ -1,7 +1,7 @@
-/** Makes results of tools of the API's replies. @module */
+/** Converts replies of the API to results of tools. @module */
 import type { McpReply } from "./mcp_port.ts";
 
-/** The result of a tool, as the protocol defines it. */
+/** The result of a tool, in the form of the protocol. */
 export interface ToolResult {
   readonly isError: boolean;
   readonly content: readonly { readonly type: "text"; readonly text: string }[];
@@ -13,23 +13,23 @@ export type ResultContent =
   | {
     readonly kind: "rows";
     readonly rows: readonly unknown[];
-    /** Total of `count`; `*` if it was not counted. */
+    /** Total of `count`; `*` if not counted. */
     readonly total: string;
-    /** Whether `db-max-rows` or `@maxRows` cut the rows. */
+    /** Whether `db-max-rows` or `@maxRows` truncated the rows. */
     readonly isCut: boolean;
   }
   | { readonly kind: "value"; readonly value: unknown }
-  /** The result has too many bytes. `bytes` is null if they were not counted. */
+  /** The result is too large. `bytes` is null if its size is unknown. */
   | { readonly kind: "too long"; readonly bytes: number | null };
 
-/** Most bytes of the result of one call. */
+/** Maximum bytes of a call's result. */
 const maxResultBytes = 65_536;
 
 export function errorResult(text: string): ToolResult {
   return { isError: true, content: [{ type: "text", text }] };
 }
 
-/** Returns the API's error as a result, so that the model can correct its call. */
+/** Returns an API error as a result, so that the model can correct its call. */
 export async function errorOf(reply: McpReply): Promise<ToolResult> {
   const body = await readText(reply);
   const retryAfter = headerOf("retry-after", reply);
@@ -47,7 +47,7 @@ export async function readResult(reply: McpReply): Promise<ResultContent> {
   return { kind: "rows", rows: value, total, isCut: headerOf("svc-truncated", reply) !== null };
 }
 
-/** A user-defined media type may be no JSON. */
+/** Returns the parsed JSON, or the text, because a user-defined media type may not be JSON. */
 function parseOrText(text: string): unknown {
   try {
     return parseExactly(text);
@@ -56,7 +56,7 @@ function parseOrText(text: string): unknown {
   }
 }
 
-/** Returns the value of a header; null if the reply has no error. */
+/** Returns the value of a header; null if the reply is not an error. */
 function headerOf(name: string, { headers }: Pick<McpReply, "headers">): string | null {
   return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
 }
@@ -90,16 +90,14 @@ function decode(chunks: readonly Uint8Array[]): ReplyText {
   return { kind: "text", text: texts.join("") + decoder.decode() };
 }
 
-/** Returns the text for a result with too many bytes. */
+/** Returns the text for a result that is too large. */
 export function tooLongText(bytes: number | null): string {
   const size = bytes === null ? "more than 64 kB" : `${Math.round(bytes / 1024)} kB`;
   return `The result has ${size}, 64 kB are allowed: select fewer columns or rows`;
 }
 
-/**
- * Returns a successful result. Its text is the summary, and the data between marks that the data cannot
- * contain, since they are random.
- */
+/** Returns a successful result. Its text is the summary, and the data between random marks, which
+ * the data cannot contain. */
 export function dataResult(
   summary: string,
   data: unknown,
@@ -111,14 +109,15 @@ export function dataResult(
   return { isError: false, structuredContent, content: [{ type: "text", text }] };
 }
 
-/** Numbers of at most 15 digits are exact as doubles. */
+/** Matches numbers with more than 15 digits, which doubles may not represent exactly. */
 const longNumber = /[0-9.]{16}/;
 
 /**
- * Parses JSON. A number that a double cannot hold, such as a large `bigint`, becomes a text with its
- * digits: a changed key would name another row. Throws `SyntaxError`.
+ * Parses JSON. A number that a double cannot represent, such as a large `bigint`, becomes a text
+ * with its digits, because a rounded key would name another row. Throws `SyntaxError`.
  *
- * Runtimes without the source text of numbers round them (ECMAScript, `JSON.parse` source text access).
+ * Runtimes without the source text of numbers round them (ECMAScript, `JSON.parse` source text
+ * access).
  */
 export function parseExactly(text: string): unknown {
   if (!longNumber.test(text)) return JSON.parse(text);

@@ -3,7 +3,7 @@
 
 type ToolSchema = Readonly<Record<string, unknown>>;
 
-/** A tool, as `tools/list` shows it. */
+/** A tool, in the form of `tools/list`. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;

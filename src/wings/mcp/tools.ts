@@ -1,4 +1,4 @@
-/** Which tools a role gets, and what their calls run. @module */
+/** The tools of a role, and the functions that they run. @module */
 import { type McpConfig, operationsWord } from "./mcp_options.ts";
 import { callOperation, operationTools } from "./operation_tools.ts";
 import { typeSchema } from "../../api/response/openapi/v3_schemas.ts";
@@ -20,7 +20,7 @@ import { deleteRows, insertRows, updateRows } from "./write_tools.ts";
 /** Checks arguments by the schema of a tool. Returns the problem, or null. */
 export type CheckArguments = (tool: ToolDefinition, values: unknown) => Promise<string | null>;
 
-/** The function that a call of a tool runs, and whether a role can use the tool with anything. */
+/** The function of a tool, and whether a role has anything to use it with. */
 interface Tool {
   readonly run: (args: never, session: Session) => Promise<ToolResult>;
   readonly isUsable: (views: readonly RoleView[], config: McpConfig) => boolean;
@@ -48,16 +48,16 @@ const tools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
   ["delete_rows", { run: deleteRows, isUsable: has("delete") }],
 ]);
 
-/** Returns the tools of a configuration, without tools for single functions. */
+/** Returns the tools of a configuration, except those for single functions. */
 function configuredTools({ mcpTools, mcpWrite }: McpConfig): readonly ToolDefinition[] {
   const reading = readTools.filter(({ name }) => mcpTools.includes(name));
   return mcpWrite === null ? reading : [...reading, ...writeTools];
 }
 
-/** Names that clients accept for tools. */
+/** Matches names of tools that clients accept. */
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** Lists the tools that the role can use with anything, in a fixed order. Throws `ApiFailure`. */
+/** Lists the tools for which the role has a use, in a fixed order. Throws `ApiFailure`. */
 export async function listTools(
   session: Session,
 ): Promise<readonly ToolDefinition[]> {
@@ -94,16 +94,14 @@ function functionTool(tool: string, routine: Routine): ToolDefinition {
   };
 }
 
-/** A call of a tool as the client sent it. */
+/** A call of a tool, as received. */
 interface ToolCall {
   readonly name: string;
   readonly arguments?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/**
- * Calls a tool. The API's errors are results, so that the model can correct its call. Throws
- * `InvalidParams` for an unknown tool and for wrong arguments.
- */
+/** Calls a tool. Errors of the API become results, so that the model can correct its call. Throws
+ * `InvalidParams` for an unknown tool and for wrong arguments. */
 export async function callTool(
   { name, arguments: values = {} }: ToolCall,
   session: Session,

@@ -56,7 +56,7 @@ export async function insertRows(
   });
 }
 
-/** Returns the columns of all rows, unless each row has them all. */
+/** Returns the columns of all rows, unless all rows have the same columns. */
 function columnsParam(rows: InsertArguments["rows"]): readonly QueryParamPair[] {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   if (rows.every((row) => Object.keys(row).length === names.size)) return [];
@@ -77,10 +77,8 @@ export async function deleteRows(args: DeleteArguments, session: Session): Promi
   return await write(args, session, { method: "DELETE", ...boundedFilters(args, session) });
 }
 
-/**
- * Returns the filters, which must be about columns, and the bound of rows. The API rejects an unknown
- * relation.
- */
+/** Returns the filters, which must be on columns, and the maximum number of rows. The API rejects
+ * an unknown relation. */
 function boundedFilters(
   args: DeleteArguments,
   session: Session,
@@ -92,7 +90,7 @@ function boundedFilters(
   return { filters, preferences: [`max-affected=${session.config.mcpMaxRows}`] };
 }
 
-/** Returns the relation; undefined for one that the API rejects. */
+/** Returns the relation; undefined if the API will reject it. */
 function relationOf(
   { relation: name, schema }: WriteArguments,
   session: Session,
@@ -100,7 +98,7 @@ function relationOf(
   return session.cache?.relation({ schema: session.schemaOf(schema), name });
 }
 
-/** Throws `InvalidParams` for a key that names no column, since it could write to another relation. */
+/** Throws `InvalidParams` for a key that is not a column, because it could write to another relation. */
 function checkColumns(
   row: Readonly<Record<string, unknown>>,
   relation: Relation | undefined,

@@ -1,5 +1,6 @@
-/** The members that the body of an operation has: `{note, status="open", lines[]{product_id}, text?}`.
- * @module */
+/**
+ * The members of an operation's body: `{note, status="open", lines[]{product_id}, text?}`. @module
+ */
 import type { Payload } from "../../api/request/body/body_decoder.ts";
 import { textOf } from "../../api/request/body/utf8.ts";
 import type { ColumnItem } from "../../api/request/url/query_types.ts";
@@ -9,9 +10,9 @@ import { isRawJson, parseJson } from "../../base/lib/json_text.ts";
 
 export type BodyPattern =
   | MembersPattern
-  /** One value: the single unnamed parameter of a function. */
+  /** One value, for the single unnamed parameter of a function. */
   | { readonly kind: "value" }
-  /** A patch document: the JSON of its operations, without their values. */
+  /** A patch document: the JSON of its operations, without values. */
   | { readonly kind: "patch"; readonly steps: string };
 
 /** An object, or a list of objects. */
@@ -24,19 +25,19 @@ export interface MembersPattern {
 export interface BodyMember {
   readonly name: string;
   readonly isOptional: boolean;
-  /** JSON text of the only value; null for any value. */
+  /** JSON text of the required value; null for any value. */
   readonly literal: string | null;
-  /** The object, or the objects of the list; null for any value. */
+  /** Pattern of the object, or of the objects in the list; null for any value. */
   readonly inner: MembersPattern | null;
 }
 
-/** Whether a pattern describes more than the names of the outermost members. */
+/** Returns whether a pattern describes more than the names of the outermost members. */
 export function needsText(pattern: BodyPattern | null): boolean {
   return pattern?.kind === "members" &&
     pattern.members.some(({ literal, inner }) => literal !== null || inner !== null);
 }
 
-/** Returns the pattern of a body. Items of `columns` decide which values have members of their own. */
+/** Returns the pattern of a body. Items of `columns` decide which values have nested members. */
 export function patternOf(payload: Payload, items: readonly ColumnItem[]): BodyPattern | null {
   switch (payload.kind) {
     case "raw":
@@ -86,8 +87,8 @@ function isList(payload: MembersPayload): boolean {
   return payload.kind === "json" && payload.shape === "array";
 }
 
-/** Returns the rows of a body; one with the names of all where these are enough; null for a body that was not kept.
- * Throws `102` for a body that is not JSON. */
+/** Returns the rows of a body. If names are sufficient, returns one row with all of them. Returns
+ * null for a body that was not stored. Throws `102` for a body that is not JSON. */
 function rowsOf(payload: MembersPayload, isTextNeeded: boolean): readonly unknown[] | null {
   if (payload.kind === "form") return [Object.fromEntries(payload.fields)];
   const { keys, keysVary, text, pieces } = payload;
@@ -103,7 +104,7 @@ function rowsOf(payload: MembersPayload, isTextNeeded: boolean): readonly unknow
   }
 }
 
-/** Whether a pattern permits a body. */
+/** Returns whether a pattern permits a body. */
 export function allowsBody(pattern: BodyPattern | null, payload: Payload): boolean {
   switch (payload.kind) {
     case "raw":

@@ -64,7 +64,7 @@ function planOf(operation: OperationLine, { cache, config }: Snapshot): DataPlan
   return planned;
 }
 
-/** Returns a body with the plan of the pattern. */
+/** Returns a body with the same plan as the pattern. */
 function examplePayload(body: BodyPattern | null, format: PayloadFormat): Payload {
   const pattern = body?.kind === "members" ? body : null;
   const keys = (pattern?.members ?? []).map(({ name }) => name).sort();
@@ -96,7 +96,7 @@ class ParameterList {
 
   constructor(readonly planned: DataPlan) {}
 
-  /** Adds a parameter. Returns its place in a template. */
+  /** Adds a parameter. Returns its placeholder. */
   add(label: string, parameter: Omit<OperationParameter, "name">): string {
     const base = label.replaceAll(/\W+/g, "_").replace(/^_+/, "") || "value";
     const name = freeName(base, this.parameters.map((each) => each.name));
@@ -105,7 +105,7 @@ class ParameterList {
   }
 }
 
-/** Returns the query string with `{name}` in place of values, and adds the parameters of these names. */
+/** Returns the query string with `{name}` in place of values, and adds these parameters. */
 function templateOf({ query }: OperationLine, list: ParameterList): string {
   const params = splitQuery(query).map(({ name, value }) =>
     `${encoded(name)}=${encoded(valueTemplate(name, value ?? "", list))}`
@@ -147,7 +147,7 @@ function operandTemplate(
   return list.add(label, { schema, isQuoted });
 }
 
-/** Returns a value of a type: the highest limit, or a text that the type reads. */
+/** Returns a sample value of a type: the highest limit, or a text that the type accepts. */
 function sampleOf({ type, maximum, enum: labels, format, items }: Schema): unknown {
   if (Array.isArray(labels)) return labels[0];
   if (type === "array") return [sampleOf(items as Schema)];
@@ -201,7 +201,7 @@ function membersSchema(
   return isList ? { type: "array", items: object } : object;
 }
 
-/** Returns the schema of an answer; null for one without a body, and for other formats than JSON. */
+/** Returns the schema of a response; null for one without a body, and for formats other than JSON. */
 function resultSchema(planned: DataPlan, cache: SchemaCache): Schema | null {
   const { representation: { format } } = planned;
   if (format.kind !== "array" && format.kind !== "object") return null;

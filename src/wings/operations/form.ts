@@ -1,5 +1,5 @@
-/** The form of a request: what its plan depends on, without the values that become parameters.
- * Requests of one form have the same plan. @module */
+/** The form of a request: everything that its plan depends on, without values that become
+ * parameters. Requests of one form have the same plan. @module */
 import { canonicalText, type MediaRange, parseMediaType } from "../../base/http/media_type.ts";
 import type { ApiRequest } from "../../api/request/api_request.ts";
 import type { Action } from "../../api/request/action.ts";
@@ -16,14 +16,14 @@ export interface FormOperand {
 
 export interface Form {
   readonly action: Action;
-  /** Equal for requests that differ by values, limits and offsets alone. */
+  /** Equal for requests that differ only by values, limits and offsets. */
   readonly key: string;
   readonly operands: readonly FormOperand[];
-  /** Limits and offsets by the names of their parameters. An absent offset is 0. */
+  /** Limits and offsets by name of the parameter. An absent offset is 0. */
   readonly rows: ReadonlyMap<string, bigint>;
 }
 
-/** Returns the form of a request. Its body is not a part of it. */
+/** Returns the form of a request, without its body. */
 export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
   const { action, schema, query, preferences, headers } = request;
   const { canonical: _, unused: __, limit: ___, offset: ____, hasLimits: _____, ...parts } = query;
@@ -84,13 +84,13 @@ export function rowsName(path: readonly string[], part: string): string {
   return [...path.map(queryName), part].join(".");
 }
 
-/** HEAD has the plan of GET. */
+/** Returns the request whose plan is used. HEAD has the plan of GET. */
 function planned(action: Action): unknown {
   if (action.kind === "read" || action.kind === "root") return { ...action, headersOnly: false };
   return action.kind === "call" && action.method === "HEAD" ? { ...action, method: "GET" } : action;
 }
 
-/** Sorts nodes by their texts, as their order has no effect. Adds their operands in that order. */
+/** Sorts nodes by their texts, because their order has no effect. Adds their operands in this order. */
 function sortedTexts(nodes: readonly unknown[], operands: FormOperand[]): readonly string[] {
   const found = nodes.map((node) => {
     const own: FormOperand[] = [];
@@ -100,7 +100,7 @@ function sortedTexts(nodes: readonly unknown[], operands: FormOperand[]): readon
   return found.map(({ text }) => text);
 }
 
-/** Returns JSON without operands, which are added to the list, and without cursors. */
+/** Returns JSON without cursors and operands. Operands are added to the list. */
 function blankText(node: unknown, operands: FormOperand[]): string {
   return JSON.stringify(node, (_, each) => {
     if (!isJsonObject(each) || !blankKinds.has(each["kind"])) return each;
@@ -113,17 +113,17 @@ function blankText(node: unknown, operands: FormOperand[]): string {
   });
 }
 
-/** The kinds of nodes with an operand, or with a cursor. */
+/** Kinds of nodes that have an operand, or a cursor. */
 const blankKinds: ReadonlySet<unknown> = new Set(
   ["compare", "isdistinct", "similar", "fullText", "in", "argument", "page"],
 );
 
-/** Types that each relation and function has without a handler. */
+/** Types that each relation and function supports without a handler. */
 const alwaysAvailable: ReadonlySet<MediaRange["kind"]> = new Set<MediaRange["kind"]>([
   ...["any", "json", "csv", "ndjson", "geojson", "singular", "strippedArray"] as const,
 ]);
 
-/** Returns the accepted types up to the first one that is available; JSON for any type if no handler is defined. */
+/** Returns the accepted types up to the first available one. Any type means JSON, unless a handler is defined. */
 function acceptText(accept: readonly MediaRange[], { cache, config }: Snapshot): string {
   const hasHandlers = cache!.data.mediaHandlers.length > 0;
   const first = accept.findIndex(({ kind }) => alwaysAvailable.has(kind));

@@ -1,4 +1,4 @@
-/** Enforces operations: requests of other forms are refused. @module */
+/** Enforces operations: requests of other forms are rejected. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { percentDecode } from "../../base/http/percent.ts";
@@ -24,10 +24,10 @@ import {
 import type { OperationsConfig } from "./operation_options.ts";
 import { sentOperation } from "./sent_operation.ts";
 
-/** Most forms that are kept by the shapes of their requests; all are discarded together. */
+/** Maximum number of forms that are cached by shape. All are discarded at a time. */
 const maxForms = 4096;
 
-/** Makes the guard of a snapshot; null without `operations`. */
+/** Returns the guard of a snapshot; null without `operations`. */
 export function openOperations(snapshot: Snapshot): RequestGuard | null {
   const { operations } = snapshot.config as OperationsConfig;
   return operations === null
@@ -35,12 +35,12 @@ export function openOperations(snapshot: Snapshot): RequestGuard | null {
     : new OperationGuard(snapshot, parseOperations(operations.text));
 }
 
-/** Refuses requests that are not operations of their role. */
+/** Rejects requests that are not operations of their role. */
 export class OperationGuard implements RequestGuard {
   readonly #snapshot: Snapshot;
   readonly #lines: readonly OperationLine[];
   readonly #roles: readonly string[] | null;
-  /** Null before the first request: a service starts without a schema cache. */
+  /** Null before the first request, because a service starts without a schema cache. */
   #index: OperationIndex | null = null;
   readonly #forms = new Map<string, Form>();
   #described: readonly (BrokenOperation | DescribedOperation)[] | null = null;
@@ -93,7 +93,7 @@ export class OperationGuard implements RequestGuard {
     return this.#index.get(key) ?? [];
   }
 
-  /** Returns the form of a request, without parsing it if its shape has one form. */
+  /** Returns the form of a request. It is not parsed if all requests of its shape have one form. */
   #formOf({ pieces, shape }: GuardedRequest): Form {
     const known = shape === null ? undefined : this.#forms.get(shape.key);
     if (known !== undefined) return withOffset(known, shape!);

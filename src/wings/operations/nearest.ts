@@ -2,7 +2,7 @@
 import { commonStart } from "../../api/request/url/scanner.ts";
 import { type OperationLine, operationText } from "./operation_file.ts";
 
-/** Returns a sentence about the operation whose text begins like the request, and about the first difference. */
+/** Returns a sentence about the operation whose text begins like the request, and the first difference. */
 export function nearestText(request: OperationLine, lines: readonly OperationLine[]): string {
   const sent = requestText(request);
   const [nearest] = lines.map((line) => {
@@ -17,7 +17,7 @@ export function nearestText(request: OperationLine, lines: readonly OperationLin
   return `The nearest operation is ${name}: ${found} instead of ${expected}`;
 }
 
-/** Returns the line of an operation without name and roles. */
+/** Returns the line of an operation without its name and roles. */
 function requestText(line: OperationLine): string {
   return operationText({ ...line, name: "", roles: [] }).trim().replaceAll(/\s+/g, " ");
 }

@@ -1,24 +1,24 @@
-/** The file of operations: a line each, with indented lines for headers. @module */
+/** The file of operations: a line for each, with indented lines for headers. @module */
 import type { BodyMember, BodyPattern, MembersPattern } from "./body_pattern.ts";
 
-/** A request that roles may send. Its values are `*`. */
+/** A request that roles may send. `*` replaces its values. */
 export interface OperationLine {
   readonly name: string;
   readonly roles: readonly string[];
   readonly method: string;
-  /** As in the file, like the query string. */
+  /** As written in the file; so is the query string. */
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Null for no body, and for one without members. */
+  /** Null if there is no body, or if it has no members. */
   readonly body: BodyPattern | null;
   /** Line of the file, from 1. */
   readonly line: number;
 }
 
-/** The headers that an operation may have, as they are printed. */
+/** Headers that an operation may have, in the order of printing. */
 export const headerNames: ReadonlyMap<string, string> = new Map([
   ...["Accept", "Accept-Profile", "Content-Profile", "Content-Type", "Prefer"],
 ].map((name) => [name.toLowerCase(), name]));
@@ -71,7 +71,7 @@ class LineReader {
     throw new Error(`${this.line}:${column}: expected ${expected}`);
   }
 
-  /** Returns what a sticky pattern finds here, or null. */
+  /** Returns the match of a sticky pattern at the current position, or null. */
   find(pattern: RegExp): string | null {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.text)?.[0] ?? null;
@@ -83,7 +83,7 @@ class LineReader {
     return this.find(pattern) ?? this.fail(expected);
   }
 
-  /** Returns the JSON value that a pattern finds. */
+  /** Returns the JSON value that matches a pattern. */
   json(pattern: RegExp, expected: string): unknown {
     const { column } = this;
     const text = this.take(pattern, expected);
@@ -127,7 +127,7 @@ function readLine(reader: LineReader): OperationLine {
   return { name, roles, method, path, query, headers: {}, body, line: reader.line };
 }
 
-/** A plain name, or a JSON string. */
+/** Reads a plain name, or a JSON string. */
 function readName(reader: LineReader, plain: RegExp, expected: string): string {
   return reader.find(plain) ?? String(reader.json(quotedText, expected));
 }

@@ -1,4 +1,4 @@
-/** Finds the operation of a request: by its form, its limits and its literal values. @module */
+/** Finds the operation of a request by its form, limits and literal values. @module */
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { groupBy } from "../../base/lib/group_by.ts";
 import { parseHead, type RequestConfig } from "../../api/request/parse_request.ts";
@@ -7,18 +7,18 @@ import { needsText } from "./body_pattern.ts";
 import { type Form, formOf, type FormOperand } from "./form.ts";
 import type { OperationLine } from "./operation_file.ts";
 
-/** An operation that is ready to be compared. */
+/** An operation in the form for comparisons. */
 export interface OperationRule {
   readonly line: OperationLine;
   readonly form: Form;
-  /** Whether the names of the outermost members, as they are decoded, do not suffice. */
+  /** Whether the body must be parsed, because the names of its outermost members are not sufficient. */
   readonly needsText: boolean;
 }
 
-/** Operations by the keys of their forms. */
+/** Operations by the key of their form. */
 export type OperationIndex = ReadonlyMap<string, readonly OperationRule[]>;
 
-/** Indexes operations, except those that no request can have. */
+/** Indexes operations, except impossible ones. */
 export function indexOperations(
   lines: readonly OperationLine[],
   snapshot: Snapshot,
@@ -34,7 +34,7 @@ export function indexOperations(
   return groupBy(rules, ({ form }) => form.key);
 }
 
-/** Returns the rule of an operation. Throws a `ServiceError` for one that cannot be parsed. */
+/** Returns the rule of an operation. Throws a `ServiceError` if it cannot be parsed. */
 export function ruleOf(line: OperationLine, snapshot: Snapshot): OperationRule {
   const { request } = parseLine(line, snapshot.config);
   const form = formOf(request, snapshot);
@@ -43,12 +43,12 @@ export function ruleOf(line: OperationLine, snapshot: Snapshot): OperationRule {
   return { line, form, needsText: isWhole };
 }
 
-/** Returns `limit` or `offset` for a parameter of one of these; null for others. */
+/** Returns `limit` or `offset` for such a parameter; otherwise null. */
 export function rowsPart(name: string): string | null {
   return /(?:^|\.)(limit|offset)$/.exec(name)?.[1] ?? null;
 }
 
-/** Parses the request of an operation, with bounds as limits. */
+/** Parses the request of an operation. Its bounds become limits. */
 export function parseLine(
   { method, path, query: written, headers }: OperationLine,
   config: RequestConfig,
@@ -59,7 +59,7 @@ export function parseLine(
   return parseHead(method === "QUERY" ? { ...raw, received } : raw, config);
 }
 
-/** Whether a rule with the key of a form permits its limits and values. */
+/** Returns whether a rule with the same form permits the limits and values of a request. */
 export function allows({ form: { operands, rows } }: OperationRule, sent: Form): boolean {
   for (const name of new Set([...rows.keys(), ...sent.rows.keys()])) {
     const [max = 0n, value = 0n] = [rows.get(name), sent.rows.get(name)];
@@ -77,7 +77,7 @@ function allowsValues({ isList, values }: FormOperand, sent: FormOperand): boole
     values.every((value, at) => value === anyValue || value === sent.values[at]);
 }
 
-/** Whether a rule permits some values only. */
+/** Returns whether a rule permits only certain values. */
 export function hasLiterals({ form: { operands } }: OperationRule): boolean {
   return operands.some(({ values: [first, ...others] }) => first !== anyValue || others.length > 0);
 }

@@ -1,4 +1,4 @@
-/** Options of the operations that requests may have. @module */
+/** Options for permitted requests. @module */
 import type { Config, OptionValues } from "../../state/config/options.ts";
 import { accept, type Codec, list, quote, reject } from "../../state/config/codecs.ts";
 import { option } from "../../state/config/options/option.ts";
@@ -15,7 +15,7 @@ export interface OperationsText {
 
 const facts = { expected: "the path of a file with operations in quotes" };
 
-/** The codec of a path; a text with a request is the content itself, for programs without files. */
+/** Codec of a path. A text with a request is used as the content itself, for programs without files. */
 const operationsFile: Codec<OperationsText> = {
   type: "path",
   read(raw, { readFile }) {

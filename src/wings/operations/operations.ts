@@ -1,4 +1,4 @@
-/** The wing that permits known requests only: it records them, and refuses others. @module */
+/** The wing that permits only listed requests. It can also record them. @module */
 import type { Wing } from "../../api/wing.ts";
 import { openOperations } from "./guard.ts";
 import { recordCommand } from "./record_command.ts";

@@ -1,4 +1,4 @@
-/** `svc record`: serves, and adds the operations of requests that succeed to a file. @module */
+/** `svc record`: serves, and adds the operations of successful requests to a file. @module */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Command, CommandCall, CommandContext } from "../../api/command.ts";
 import { isFile } from "../../base/lib/files.ts";
@@ -30,7 +30,7 @@ async function record(
   return await serve(own, { wings: [{ openGuard }] });
 }
 
-/** Options without effect: what runs in other threads cannot be recorded. */
+/** Options without effect, because other threads cannot be recorded. */
 const unusedOptions = (["operations", "server-workers"] as const).map(
   (key) => [key, { name: `--${key}`, value: "" }] as const,
 );

@@ -1,4 +1,4 @@
-/** Records the operations of requests that succeed. @module */
+/** Records the operations of successful requests. @module */
 import type { Exchange, GuardedRequest, RequestGuard } from "../../api/handler/exchange.ts";
 import type { Payload } from "../../api/request/body/body_decoder.ts";
 import type { RawRequest } from "../../api/request/raw_request.ts";
@@ -15,7 +15,7 @@ import { sentOperation, withRows } from "./sent_operation.ts";
 /** A request that succeeded. */
 type RecordedRequest = Pick<GuardedRequest, "payload" | "pieces"> & { readonly role: string };
 
-/** Collects operations that a file lacks. */
+/** Collects operations that are not in a file. */
 export class OperationRecorder {
   readonly #text: string;
   readonly #written: readonly OperationLine[];
@@ -34,8 +34,8 @@ export class OperationRecorder {
     return this.#text + this.#added.map(operationText).join("");
   }
 
-  /** Adds the operation of a request, or its role and limits to an operation that was added. Throws the errors of
-   * `parseHead`. */
+  /** Adds the operation of a request. If it was already added, adds the role and limits to it.
+   * Throws the errors of `parseHead`. */
   add({ pieces, ...request }: RecordedRequest, snapshot: Snapshot): void {
     const { line, form } = sentOperation(pieces, request, snapshot);
     const isData = form.action.kind !== "root" && form.action.kind !== "options";
@@ -53,7 +53,7 @@ export class OperationRecorder {
     this.#onChange(this.text);
   }
 
-  /** `orders_by_id`; a number follows on a name that is taken. */
+  /** Returns a name such as `orders_by_id`, with a number if it is taken. */
   #nameOf({ method, path, query }: OperationLine): string {
     const isCall = path.startsWith("/rpc/");
     const filters = splitQuery(query).filter(({ value }) => !isCall && isFilter(value ?? ""));
@@ -66,7 +66,7 @@ export class OperationRecorder {
   }
 }
 
-/** Whether the file can contain an operation: its line has the form and the body of the request. */
+/** Returns whether the file can represent an operation: its line has the form and the body of the request. */
 function isWritable(line: OperationLine, form: Form, snapshot: Snapshot): boolean {
   const text = operationText(line);
   try {
@@ -77,7 +77,7 @@ function isWritable(line: OperationLine, form: Form, snapshot: Snapshot): boolea
   }
 }
 
-/** Returns an operation that permits another role, and the limits of another form. */
+/** Returns an operation with another role, and the limits of another form. */
 function extended({ line, form }: OperationRule, { rows }: Form, role: string): OperationLine {
   const higher = Array.from(rows, ([name, count]): [string, bigint] => {
     const own = form.rows.get(name) ?? 0n;
@@ -87,7 +87,7 @@ function extended({ line, form }: OperationRule, { rows }: Form, role: string): 
   return { ...line, roles: [...new Set([...line.roles, role])], query };
 }
 
-/** Lets all requests pass, and records those that succeed. */
+/** Permits all requests, and records successful ones. */
 export class RecordingGuard implements RequestGuard {
   readonly #snapshot: Snapshot;
   readonly #recorder: OperationRecorder;

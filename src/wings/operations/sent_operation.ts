@@ -1,4 +1,4 @@
-/** Writes the operation of a request: its values become `*`, its limits become bounds. @module */
+/** Derives the operation of a request: values become `*`, limits become bounds. @module */
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { parseHead } from "../../api/request/parse_request.ts";
 import type { Payload } from "../../api/request/body/body_decoder.ts";
@@ -34,7 +34,7 @@ export function sentOperation(
   return { line, form };
 }
 
-/** Returns the headers without which a request has another form, or none. */
+/** Returns the headers that influence the form, if any. */
 function headersOf(
   pieces: RawRequest,
   { key }: Form,
@@ -55,7 +55,7 @@ function headersOf(
   );
 }
 
-/** Returns a query string without limits and offsets, whose values are `*`. */
+/** Returns a query string without limits and offsets, with `*` as values. */
 function maskedQuery(query: string): string {
   const params = splitQuery(query.toWellFormed()).flatMap(({ name, value }) =>
     value === null || rowsPart(name) !== null && operandPlaces(value) === null
@@ -78,17 +78,17 @@ export function withRows(query: string, rows: Form["rows"]): string {
   return [...params, ...bounds].filter((param) => param !== "").join("&");
 }
 
-/** Encodes what a line of the file, or a query string, cannot hold. */
+/** Escapes characters that are not possible in a line of the file, or in a query string. */
 export function encoded(text: string): string {
   return text.replaceAll(/[^!$'()*,\-./0-9:<=>?@A-Z[\]^_`a-z{|}~"\\]/gu, encodeURIComponent);
 }
 
-/** The last segments of parameters that are compared as they are. */
+/** Last segments of parameters whose values are compared literally. */
 const literalNames: ReadonlySet<string> = new Set([
   ...["select", "columns", "on_conflict", "order", "distinct", "on", "lock", "resolution", "index"],
 ]);
 
-/** The last segments of parameters whose values are groups of conditions. */
+/** Last segments of parameters whose values are groups of conditions. */
 const groupNames: ReadonlySet<string> = new Set([
   ...["and", "or", "having", "any", "all", "none", "where"],
 ]);

@@ -1,4 +1,4 @@
-/** `svc shadow`: repeats the reads of another server on this one, and compares the answers. @module */
+/** `svc shadow`: repeats the reads of another server on this one, and compares the responses. @module */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { serviceHandler } from "../../api/handler/handler.ts";
@@ -66,14 +66,14 @@ function upstreamOf(text: string): string {
   return url.origin + url.pathname.replace(/\/$/, "");
 }
 
-/** Options without effect: they concern requests to svc itself. */
+/** Options without effect, because they concern requests to svc itself. */
 const unusedOptions = (["live-path", "mcp-path", "rate-limits", "server-workers"] as const).map(
   (key) => [key, { name: `--${key}`, value: "" }] as const,
 );
 
 /** Milliseconds between lines of progress. */
 const reportMs = 60_000;
-/** Reads of a log that run at a time. */
+/** Maximum number of concurrent reads from a log. */
 const maxReplayed = 4;
 
 /** Repeats the reads of a log on both servers. Rejects if the log cannot be read. */
@@ -94,7 +94,7 @@ async function replay(log: string, token: string | undefined, shadow: Shadow): P
   await Promise.all(Array.from({ length: maxReplayed }, work));
 }
 
-/** Returns the request of a line of an access log in the common or combined format; null for other lines. */
+/** Returns the request in a line of an access log in the common or combined format; null for other lines. */
 export function requestOfLine(line: string): ReadLine | null {
   const [, method, target] = /\] "([A-Z]+) (\/\S*) HTTP\/[\d.]+" \d{3} /.exec(line) ?? [];
   if (method === undefined || target === undefined) return null;

@@ -1,4 +1,4 @@
-/** Compares two answers to one read. @module */
+/** Compares two responses to one read. @module */
 import { isJsonObject, type JsonObject } from "../../base/lib/json_object.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
 import { shownValue } from "./shape.ts";
@@ -6,10 +6,10 @@ import type { TimedAnswer } from "./timed_answer.ts";
 
 type ReadAnswer = Omit<TimedAnswer, "milliseconds">;
 
-/** Texts of both sides by their places: `status`, `header Content-Range`, `[].price`. */
+/** Texts of both sides by place: `status`, `header Content-Range`, `[].price`. */
 export type AnswerDifferences = ReadonlyMap<string, readonly [upstream: string, own: string]>;
 
-/** Headers that clients of the interface read. */
+/** Headers that clients of the interface use. */
 const comparedHeaders =
   ("Allow,Cache-Control,Content-Location,Content-Range,Content-Type,Location," +
     "Preference-Applied,WWW-Authenticate").split(",");
@@ -20,7 +20,7 @@ export interface CompareOptions {
   readonly noise: ReadonlySet<string>;
 }
 
-/** Returns the differences. If the statuses differ, it compares no headers and no bodies. */
+/** Returns the differences. If the statuses differ, headers and bodies are not compared. */
 export function compareAnswers(
   upstream: ReadAnswer,
   own: ReadAnswer,
@@ -44,7 +44,7 @@ function headerText(headers: Headers, name: string): string | undefined {
   return name === "Content-Type" ? value?.toLowerCase() : value;
 }
 
-/** Returns the value of JSON, the lines of CSV by the line of names, else the text. */
+/** Returns parsed JSON, the lines of CSV by column name, or else the text. */
 function bodyOf({ headers, text }: ReadAnswer): unknown {
   const type = headers.get("Content-Type") ?? "";
   const [names = "", ...lines] = /^text\/csv\b/.test(type) ? text.split("\n") : [];
@@ -58,7 +58,7 @@ function bodyOf({ headers, text }: ReadAnswer): unknown {
 
 const stringOrLongNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]{15,}/g;
 
-/** Returns a string instead of a number that JavaScript would round. */
+/** Returns a string in place of a number that JavaScript would round. */
 function exact(part: string): string {
   return part.startsWith('"') ? part : `"number ${part}"`;
 }
@@ -67,22 +67,23 @@ function errorOf(answer: ReadAnswer): unknown {
   return answer.status < 400 ? answer.status : { status: answer.status, body: bodyOf(answer) };
 }
 
-/** Values at longer places are compared as texts, so that the time does not grow with the depth. */
+/** Maximum length of a place. Values at longer places are compared as texts, so that the time does
+ * not grow with the depth. */
 const maxPlaceChars = 120;
 
 interface Element {
   readonly value: unknown;
   /** Equal values share it. */
   readonly text: string;
-  /** Elements of a run have no order among each other. */
+  /** Number of its run. Elements of a run have no order among each other. */
   readonly run: number;
 }
 
-/** Compares bodies. The place of a value has `[]` for every index, so that rows share places. */
+/** Compares bodies. In the place of a value, `[]` is any index, so that rows share places. */
 class AnswerComparison {
   readonly found = new Map<string, readonly [upstream: string, own: string]>();
 
-  /** Texts of arrays and objects inside of other values. */
+  /** Texts of arrays and objects within other values. */
   readonly #texts = new WeakMap<object, string>();
 
   constructor(private readonly options: CompareOptions) {}
@@ -107,7 +108,7 @@ class AnswerComparison {
     } else this.add(place || "body", upstream, own);
   }
 
-  /** Values of an array of another length are noise, too. */
+  /** Returns whether a value is ignored. Values of an array with another length are ignored, too. */
   #isNoise(place: string): boolean {
     return this.options.noise.has(place) || this.options.noise.has(`${place}[]`);
   }
@@ -125,7 +126,7 @@ class AnswerComparison {
     } else rows.forEach(({ value }, at) => this.compare(value, ownRows[at]!.value, place));
   }
 
-  /** Returns elements in an order that both arrays share if they are equal. */
+  /** Returns elements in an order that is the same for arrays with equal elements. */
   #elements(values: readonly unknown[], place: string): readonly Element[] {
     const keys = this.options.order(place, values);
     let run = 0;
@@ -141,7 +142,8 @@ class AnswerComparison {
     }).sort((one, other) => one.run - other.run || (one.text < other.text ? -1 : 1));
   }
 
-  /** Returns a text that equal values share: without noise, members by name, rows in their order. */
+  /** Returns a text that is the same for equal values: without ignored values, members by name,
+   * rows in order. */
   #text(value: unknown, place: string): string {
     if (this.#isNoise(place)) return "";
     if (typeof value !== "object" || value === null || place.length > maxPlaceChars) {
@@ -164,8 +166,7 @@ class AnswerComparison {
   }
 }
 
-/** Returns the elements whose texts have no equal in another list. Each text matches one
- * element. */
+/** Returns the elements whose text has no match in another list. Each text matches one element. */
 function without(elements: readonly Element[], others: readonly Element[]): readonly Element[] {
   const counts = new Map<string, number>();
   for (const { text } of others) counts.set(text, (counts.get(text) ?? 0) + 1);
@@ -176,16 +177,14 @@ function without(elements: readonly Element[], others: readonly Element[]): read
   });
 }
 
-/**
- * Returns the order of an array at a place of a body: the names of the members that order its rows,
- * `any` for rows without an order, `as is` where all elements have their position.
- */
+/** Returns the order of an array at a place in a body: the names of the members that order its
+ * rows, `any` for unordered rows, `as is` if the positions matter. */
 export type RowOrder = (
   place: string,
   rows: readonly unknown[],
 ) => readonly string[] | "any" | "as is";
 
-/** Returns the orders that the query string of a target requests. */
+/** Returns the orders of arrays that the query string of a target requests. */
 export function rowOrder(target: string): RowOrder {
   const orders = new Map<string, readonly string[]>();
   let select = "";

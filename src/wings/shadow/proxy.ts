@@ -1,10 +1,10 @@
-/** Passes requests to an upstream server, and reads to a shadow. @module */
+/** Forwards requests to an upstream server, and copies of reads to a shadow. @module */
 import { framingHeaders, hasBody, isHeaderName } from "../../base/errors/http_text.ts";
 import type { RepeatedRead, Shadow } from "./shadow.ts";
 import { observedAnswer } from "./timed_answer.ts";
 import type { HandleApi } from "../../api/handler/handler.ts";
 
-/** Makes the function that answers requests with the answers of the upstream. */
+/** Returns a function that responds to requests with the upstream's responses. */
 export function proxyHandler(shadow: Shadow): HandleApi {
   const { upstream, fetch, tally, now } = shadow.options;
   return async function proxy(request) {
@@ -32,16 +32,16 @@ export function proxyHandler(shadow: Shadow): HandleApi {
   };
 }
 
-/** Dot segments, backslashes and fragments: `fetch` would request another path. */
+/** Matches paths that `fetch` would change: dot segments, backslashes and fragments. */
 const changedPath = /#|^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
 
-/** Returns whether a request only reads, and has an answer that can be compared. */
+/** Returns whether a request is a read whose response can be compared. */
 export function isRead({ method, target, headers }: RepeatedRead): boolean {
   if (method !== "GET" && method !== "HEAD" || changedPath.test(target)) return false;
   return !/text\/event-stream|\.plan\b/i.test(headers.get("Accept") ?? "");
 }
 
-/** Returns path and query string as the client sent them. */
+/** Returns path and query, as received. */
 function targetOf({ url }: Request): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   return start < 0 ? "/" : url.slice(start);

@@ -1,4 +1,4 @@
-/** Repeats reads of an upstream server in this process, and compares the answers. @module */
+/** Repeats reads from an upstream server in this process, and compares the responses. @module */
 import { compareAnswers, rowOrder } from "./compare.ts";
 import type { Tally } from "./tally.ts";
 import { observedAnswer, type TimedAnswer } from "./timed_answer.ts";
@@ -6,7 +6,7 @@ import type { HandleApi } from "../../api/handler/handler.ts";
 import type { ReadLine } from "./shape.ts";
 
 export interface ShadowOptions {
-  /** Origin and path before the targets of requests, without a slash at the end. */
+  /** Origin and path that precede the targets of requests, without a slash at the end. */
   readonly upstream: string;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** The handler that is compared. */
@@ -14,9 +14,9 @@ export interface ShadowOptions {
   readonly tally: Tally;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** Selects the reads that are compared. */
+  /** Decides which reads are compared. */
   readonly isSampled: () => boolean;
-  /** Resolves when the answer that has ended is on its way to the client. */
+  /** Resolves when a finished response is on its way to the client. */
   readonly pause: () => Promise<void>;
 }
 
@@ -25,14 +25,14 @@ export interface RepeatedRead extends ReadLine {
   readonly headers: Headers;
 }
 
-/** Reads of which an answer is kept until it is compared: at most 256 KiB each. */
+/** Maximum number of reads whose response is stored for comparison, with at most 256 KiB each. */
 const maxOpen = 64;
-/** Comparisons that run at a time. Each takes a connection of the pool. */
+/** Maximum number of concurrent comparisons. Each uses a connection of the pool. */
 const maxRunning = 4;
-/** An upstream that does not answer in this time would end all comparisons. */
+/** Timeout for the upstream. An unresponsive one would block all comparisons. */
 const timeoutMs = 60_000;
 
-/** Compares reads within limits. Further reads are counted as not compared. */
+/** Compares reads within limits. Further reads are only counted. */
 export class Shadow {
   readonly #lanes = Array.from({ length: maxRunning }, () => Promise.resolve());
   #count = 0;
@@ -41,7 +41,7 @@ export class Shadow {
 
   constructor(readonly options: ShadowOptions) {}
 
-  /** Returns whether to compare a read. If so, call {@linkcode compareLater} once. */
+  /** Returns whether to compare a read. If true, {@linkcode compareLater} must be called once. */
   reserve(): boolean {
     const isFree = this.#open < maxOpen && this.options.isSampled();
     if (isFree) this.#open++;
@@ -49,7 +49,7 @@ export class Shadow {
     return isFree;
   }
 
-  /** Compares the answer to a read when earlier comparisons have ended; null means a failure. */
+  /** Compares the response to a read after earlier comparisons; null means that it failed. */
   compareLater(read: RepeatedRead, upstream: TimedAnswer | null): void {
     const lane = this.#count++ % maxRunning;
     this.#lanes[lane] = this.#lanes[lane]!.then(this.options.pause)
@@ -57,13 +57,13 @@ export class Shadow {
       .then(() => void this.#open--);
   }
 
-  /** Begins no further comparison. Resolves when those that run have ended. */
+  /** Starts no further comparison. Resolves when the running ones have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await Promise.all(this.#lanes);
   }
 
-  /** Compares the answer to a read with the handler's answer. Never rejects. */
+  /** Compares the response to a read with the handler's. Never rejects. */
   async compare(read: RepeatedRead, upstream: TimedAnswer | null): Promise<void> {
     const { handle, tally, upstream: base } = this.options;
     const { method, target, headers } = read;

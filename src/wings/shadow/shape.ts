@@ -1,17 +1,17 @@
-/** Shapes of reads, and texts of a report, which contain no secrets. @module */
+/** Shapes of reads, and texts for reports, which contain no secrets. @module */
 import { redact } from "../../base/observe/redact.ts";
 import { operators } from "../../api/request/url/operators.ts";
 import { percentDecode } from "../../base/http/percent.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
 
-/** A read, by its request line. */
+/** A read, from its request line. */
 export interface ReadLine {
   readonly method: string;
   /** Path and query string. */
   readonly target: string;
 }
 
-/** Characters of a text in a report. */
+/** Maximum characters of a text in a report. */
 const maxTextChars = 160;
 
 /** Returns the shape of a read: the path, and the names of parameters and operators without values. */
@@ -29,7 +29,7 @@ function operatorOf(value: string): string {
   return operators.has(word) ? `=${not}${word}` : "";
 }
 
-/** Returns a target, or a text that may contain one, for a report. */
+/** Returns a target, or a text that may contain one, in the form for a report. */
 export function shownTarget(text: string): string {
   return shownText(text.replace(
     /([?&;][^=&;]*=)[^&;]*/g,
@@ -37,14 +37,14 @@ export function shownTarget(text: string): string {
   ));
 }
 
-/** Returns a value of a body for a report. `place` names it. */
+/** Returns a value of a body in the form for a report. `place` is its place. */
 export function shownValue(value: unknown, place: string): string {
   if (value === undefined) return "nothing";
   const hide = (name: string, member: unknown) => isSecretName(name) ? "***" : member;
   return isSecretName(place) ? "***" : shownTarget(JSON.stringify(value, hide));
 }
 
-/** Returns whether the values of a name may be secrets. */
+/** Returns whether values of this name may be secrets. */
 export function isSecretName(name: string): boolean {
   return /token|secret|pass|pwd|jwt|api_?key|private|credential|authorization|cookie|session/i
     .test(name);

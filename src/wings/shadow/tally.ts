@@ -3,9 +3,9 @@ import type { AnswerDifferences } from "./compare.ts";
 import { isSecretName, type ReadLine, shapeOf, shownTarget, shownText } from "./shape.ts";
 import { percentile } from "../../base/lib/percentile.ts";
 
-/** Shapes that are counted each by itself; reads of further shapes are counted together. */
+/** Maximum number of shapes that are counted separately. Reads of further shapes are counted together. */
 const maxShapes = 1000;
-/** Comparisons that percentiles are taken from: the newest ones. */
+/** Number of the newest comparisons from which percentiles are computed. */
 const maxDurations = 10_000;
 /** Differences that an example shows. */
 const maxShown = 5;
@@ -13,7 +13,7 @@ const maxShown = 5;
 interface ShapeCount {
   compared: number;
   differing: number;
-  /** Lines on the first answer that differs. */
+  /** Lines about the first response that differs. */
   example: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export class Tally {
   readonly #shapes = new Map<string, ShapeCount>();
   readonly #durations: DurationPair[] = [];
 
-  /** Adds a comparison of answers that took `durations` in milliseconds. */
+  /** Adds a comparison of responses that took `durations`, in milliseconds. */
   add(read: ReadLine, differences: AnswerDifferences, durations: DurationPair): void {
     this.#durations[this.compared++ % maxDurations] = durations;
     let shape = shapeOf(read);
@@ -41,7 +41,7 @@ export class Tally {
     }
   }
 
-  /** The shapes with differences, in descending order of reads. */
+  /** The shapes with differences, most frequent first. */
   get differing(): readonly (readonly [shape: string, count: ShapeCount])[] {
     return Array.from(this.#shapes).filter(([, { differing }]) => differing > 0)
       .sort(([, one], [, other]) => other.differing - one.differing);

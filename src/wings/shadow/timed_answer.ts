@@ -1,22 +1,20 @@
-/** Copies and times answers while their bodies are read. @module */
+/** Copies responses while their bodies are read, and measures the time. @module */
 import { deferred } from "../../base/lib/deferred.ts";
 
-/** Longer bodies are not compared: a comparison delays the requests of clients. */
+/** Maximum size of a compared body, because a comparison delays requests of clients. */
 const maxComparedBytes = 256 * 1024;
 
-/** A copy of an answer, and the time that it took. */
+/** A copy of a response, and the time that it took. */
 export interface TimedAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** From the request to the end of the body, without time in which the reader took nothing. */
+  /** From the request to the end of the body, without the time in which the reader was idle. */
   readonly milliseconds: number;
 }
 
-/**
- * Sends a request. Rejects if that does. The copy of the answer is complete when the answer was read:
- * null if it is long, compressed or broken.
- */
+/** Sends a request. Rejects if that fails. The copy resolves when the response was read; null if it
+ * is long, compressed or interrupted. */
 export async function observedAnswer(send: () => Promise<Response>, now: () => number): Promise<{
   readonly response: Response;
   readonly copy: Promise<TimedAnswer | null>;

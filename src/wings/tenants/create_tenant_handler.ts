@@ -1,27 +1,24 @@
-/** A handler of many tenants for programs: it makes and closes the handlers of the tenants. @module
- */
+/** A handler for many tenants in a program. It creates and closes the handlers of the tenants. @module */
 import { svcDialect } from "../../base/dialect.ts";
 import { tenantErrors } from "./tenant_errors.ts";
 import { errorResponseTo, type RequestInfo } from "../../api/handler/handler.ts";
 import type { Handler } from "../../api/handler/lazy_handler.ts";
 import { isTenantName } from "./find_tenant.ts";
 
-/** The tenant of a request. `Options` are the options of its handler. */
+/** The tenant of a request. `Options` is the type of its handler's options. */
 export interface ResolvedTenant<Options> {
   /** Up to 63 lower-case letters, digits, `_` and `-`. */
   readonly name: string;
-  /** Returns the options of the tenant's handler. Called when the tenant is not loaded. */
+  /** Returns the options of the tenant's handler. Called if the tenant is not loaded. */
   readonly options: () => Options | Promise<Options>;
-  /** Path within the tenant, if it differs from the path of the URL. */
+  /** Path within the tenant, if it is not the path of the URL. */
   readonly path?: string;
 }
 
 /** Handles requests of many tenants. */
 export interface TenantHandler {
-  /**
-   * Handles a request of the tenant that `resolve` returns: 404 with SVC316 if it returns null, 503
-   * with SVC317 if its options are invalid. Rejects if `resolve` does.
-   */
+  /** Handles a request of the tenant that `resolve` returns. Responds with 404 and SVC316 if that
+   * is null, with 503 and SVC317 if its options are invalid. Rejects if `resolve` rejects. */
   (request: Request, info?: RequestInfo): Promise<Response>;
   /** Closes a tenant after its requests. The next request calls `options` again. */
   forget(name: string): Promise<void>;
@@ -33,7 +30,7 @@ export interface TenantHandlerParts<Options> {
   readonly resolve: (
     request: Request,
   ) => ResolvedTenant<Options> | null | Promise<ResolvedTenant<Options> | null>;
-  /** Tenants that are open at a time. */
+  /** Maximum number of open tenants. */
   readonly max: number;
   readonly create: (options: Options, tenant: string) => Handler;
 }
@@ -41,18 +38,18 @@ export interface TenantHandlerParts<Options> {
 interface OpenHandler {
   readonly opening: Promise<Handler>;
   requests: number;
-  /** Closes the handler when the last request ends; null while the tenant is open. */
+  /** Closes the handler after its last request; null while the tenant is open. */
   close: (() => void) | null;
 }
 
-/** Makes the handler. Throws an `Error` if `max` is not a whole number above 0. */
+/** Returns the handler. Throws an `Error` if `max` is not a whole number above 0. */
 export function tenantHandler<Options>(
   { resolve, max, create }: TenantHandlerParts<Options>,
 ): TenantHandler {
   if (!Number.isSafeInteger(max) || max < 1) {
     throw new Error("max: expected a whole number above 0");
   }
-  /** The least recently used one is first. */
+  /** Tenants, the least recently used one first. */
   const tenants = new Map<string, OpenHandler>();
   const forget = async (name: string) => {
     const tenant = tenants.get(name);
@@ -87,7 +84,7 @@ export function tenantHandler<Options>(
   return Object.assign(handle, { forget, close });
 }
 
-/** Returns the response of a tenant; null if its handler cannot be made. */
+/** Returns the response of a tenant; null if its handler cannot be created. */
 async function respond(
   tenant: OpenHandler,
   request: Request,

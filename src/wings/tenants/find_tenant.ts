@@ -10,11 +10,11 @@ export interface NamedTenant {
   readonly name: string;
   /** Path within the tenant. */
   readonly path: string;
-  /** Text before the paths of the tenant: `/acme`, or an empty text. */
+  /** Text before the paths of the tenant: `/acme`, or empty. */
   readonly prefix: string;
 }
 
-/** A request as far as it can name a tenant. */
+/** The parts of a request that can name a tenant. */
 export interface TenantRequest {
   readonly url: string;
   readonly headers: Headers;
@@ -24,7 +24,7 @@ export interface TenantRequest {
   readonly peer: string | null;
 }
 
-/** Returns the tenant that a request names, which may not exist; null if it names none. */
+/** Returns the tenant that a request names, which may not exist; null if no tenant is named. */
 export type FindTenant = (request: TenantRequest) => NamedTenant | null;
 
 type FindConfig =
@@ -36,7 +36,7 @@ type FindConfig =
 
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-/** Returns whether a text is a name: it is safe as a part of a path, of a host and of a label. */
+/** Returns whether a text is a valid name, which is safe in a path, in a host and in a label. */
 export function isTenantName(text: string): boolean {
   return namePattern.test(text);
 }
@@ -51,7 +51,8 @@ function proxiesOf({ serverTrustedProxies }: FindConfig): TrustedProxies | null 
   return serverTrustedProxies === null ? null : readTrustedProxies(serverTrustedProxies);
 }
 
-/** A host name with an optional final dot and an optional port. Several hosts in one field do not match. */
+/** Matches a host name with an optional final dot and an optional port. Several hosts in one header
+ * do not match. */
 const hostHeader = /^([a-z0-9._-]+?)\.?(?::[0-9]{1,5})?$/;
 
 function byHost(pattern: string, proxies: TrustedProxies | null): FindTenant {
@@ -66,10 +67,10 @@ function byHost(pattern: string, proxies: TrustedProxies | null): FindTenant {
 }
 
 /**
- * Returns the host name of a request; an empty text if the header is absent. HTTP/2 has it in the
- * URL only. A proxy that is trusted may replace it. A URL in the request line precedes `Host` (RFC
- * 9112, section 3.2.2); if the two differ, a proxy may have read the other one, and svc uses
- * neither host.
+ * Returns the host name of a request; an empty text if there is no header. In HTTP/2, it is only in
+ * the URL. A trusted proxy may replace it. A URL in the request line takes precedence over `Host`
+ * (RFC 9112, section 3.2.2). If they differ, a proxy may have used the other one, so svc uses
+ * neither.
  */
 function hostOf({ url, headers, peer }: TenantRequest, proxies: TrustedProxies | null): string {
   const forwarded = headers.get("x-forwarded-host");
@@ -85,10 +86,10 @@ function hostName(text: string): string {
   return hostHeader.exec(text.toLowerCase())?.[1] ?? "";
 }
 
-/** Where clients of the endpoint for agents look for issuers (RFC 9728, section 3.1). */
+/** Path at which clients of the endpoint for agents look for issuers (RFC 9728, section 3.1). */
 const metadataPrefix = "/.well-known/oauth-protected-resource";
 
-/** The paths of the endpoint for agents precede the tenant: `/mcp/acme`. */
+/** Finds the tenant by the path. In paths of the endpoint for agents, the tenant comes last: `/mcp/acme`. */
 function byPath(mcpPath: string | null): FindTenant {
   const heads = mcpPath === null ? [] : [mcpPath, metadataPrefix + mcpPath];
   return ({ path }) => {

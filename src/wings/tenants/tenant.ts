@@ -1,5 +1,5 @@
-/** One tenant: its service with a separate database, keys and caches, and its configuration: its
- * file, whose defaults are the configuration of the process. @module */
+/** One tenant: its service with a separate database, keys and caches. It is configured by its file,
+ * with defaults from the configuration of the process. @module */
 import type { TenantRule } from "../../state/auth/claims.ts";
 import {
   openConfiguredDatabase,
@@ -24,14 +24,14 @@ import type { AppStateOptions } from "../../state/app_state/app_state_options.ts
 import type { LoadedTenant, OpeningTenant } from "./tenant_registry.ts";
 import { readBytes, relativeTo } from "../../base/lib/files.ts";
 
-/** Dependencies that all tenants of a process share. */
+/** Dependencies that all tenants share. */
 export interface TenantDependencies {
   /** Configuration of the process. */
   readonly config: () => TenantConfig;
   readonly source: {
     /** Returns the names of all tenants. */
     names(): readonly string[];
-    /** Returns a tenant's file; null for an unknown one. */
+    /** Returns a tenant's file; null if the tenant is unknown. */
     read(name: string): ConfigFile | null;
   };
   readonly claimOf: TenantRule["claimOf"];
@@ -43,9 +43,9 @@ export interface TenantDependencies {
 }
 
 /**
- * Loads a tenant; null for an unknown one. Rejects with an `Error` of one line if it cannot be served.
- * Calls `onFailed` if that happens later. An embedded database runs in the thread of all tenants, so that
- * its tenant must be the only one.
+ * Loads a tenant; null if it is unknown. Rejects with an `Error` of one line if it cannot be
+ * served. Calls `onFailed` if that happens later. An embedded database runs in the thread of all
+ * tenants, so that its tenant must be the only one.
  */
 export async function openTenant(
   name: string,
@@ -120,7 +120,7 @@ async function load(appState: AppState, failure: () => string | null): Promise<v
   }
 }
 
-/** Keys that a tenant must not set, in addition to options of the server. */
+/** Options that a tenant must not set, in addition to options of the server. */
 const keysOfProcess = /^(?:admin-|log-|metrics-|tenants?(?:-|$))/;
 
 const moreKeysOfProcess: ReadonlySet<string> = new Set([
@@ -157,7 +157,7 @@ export function tenantConfigSource(
   };
 }
 
-/** Returns the environment without the variables of options. Those configure the process, not tenants. */
+/** Returns the environment without variables of options, because these configure the process. */
 function otherVariables({ dialect }: Config): Readonly<Record<string, string>> {
   const isOption = (name: string) =>
     name.startsWith(`${dialect.environmentPrefix}_`) || name === dialectVariable;
@@ -166,7 +166,7 @@ function otherVariables({ dialect }: Config): Readonly<Record<string, string>> {
   );
 }
 
-/** Returns the options of the process that are defaults of a tenant. */
+/** Returns the options of the process that are defaults for a tenant. */
 function defaultsOf(processConfig: Config): Partial<Config> {
   const { dbUri, dbSchemas, ...others } = processConfig;
   return {
@@ -176,7 +176,7 @@ function defaultsOf(processConfig: Config): Partial<Config> {
   };
 }
 
-/** Returns a tenant's configuration with the limits that the process sets, and without its health path. */
+/** Returns a tenant's configuration with the limits of the process, and without a health path. */
 function tenantConfig(name: string, config: Config, processConfig: TenantConfig): Config {
   return {
     ...config,
@@ -191,8 +191,7 @@ export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: TenantConfig): 
   return Math.floor(tenantsDbPool / tenantsMaxLoaded);
 }
 
-/** Returns the address for OpenAPI. The option of the process lacks the tenant's part of the
- * path. */
+/** Returns the address for OpenAPI. The process-wide option lacks the tenant's part of the path. */
 function documentedAddress(
   name: string,
   config: Config,

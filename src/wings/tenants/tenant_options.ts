@@ -1,4 +1,4 @@
-/** Options of processes that serve several tenants. @module */
+/** Options of a process with several tenants. @module */
 import type { Config, OptionValues } from "../../state/config/options.ts";
 import { integer, oneOf, text } from "../../state/config/codecs.ts";
 import { option } from "../../state/config/options/option.ts";
@@ -71,10 +71,8 @@ export const tenantOptions = {
 /** The configuration with the options of this wing. */
 export type TenantConfig = Config & OptionValues<typeof tenantOptions>;
 
-/**
- * Returns whether a text is a host name in lower case with one `{tenant}`, which replaces a part
- * between dots, or the beginning or the end of a part. Without it, two tenants would have one host.
- */
+/** Returns whether a text is a lower-case host name with one `{tenant}`, in place of a label, or of
+ * the start or end of a label. Otherwise two tenants would have the same host. */
 function isHostPattern(text: string): boolean {
   const parts = text.split("{tenant}");
   return parts.length === 2 && /^[a-z0-9._-]*$/.test(parts.join("")) &&

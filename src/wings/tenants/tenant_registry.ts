@@ -1,5 +1,5 @@
-/** The tenants that are loaded. A tenant is loaded with its first request, and closed when it is
- * idle, when another tenant needs its place, or when its definition changes. @module */
+/** The loaded tenants. A tenant is loaded with its first request. It is closed when it is idle,
+ * when another tenant needs its place, or when its definition changes. @module */
 import { tenantErrors } from "./tenant_errors.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import type { RequestInfo } from "../../api/handler/handler.ts";
@@ -23,16 +23,16 @@ export interface LoadedTenant {
 export interface OpeningTenant {
   /** Ends the tenant later. */
   readonly onFailed: (reason: string) => void;
-  /** Aborted if the load takes too long, or is no longer needed. */
+  /** Aborted if loading takes too long, or is no longer needed. */
   readonly signal: AbortSignal;
 }
 
 export interface RegistryOptions {
-  /** Loads a tenant; null for an unknown one. Rejects if it cannot be served. */
+  /** Loads a tenant; null if it is unknown. Rejects if it cannot be served. */
   readonly open: (name: string, opening: OpeningTenant) => Promise<LoadedTenant | null>;
-  /** Returns the version of a tenant's definition; null for an unknown one. */
+  /** Returns the version of a tenant's definition; null if the tenant is unknown. */
   readonly versionOf: (name: string) => string | null;
-  /** Tenants that have connections at a time: those that load, are loaded, or are being closed. */
+  /** Maximum number of tenants with connections: loading, loaded or closing. */
   readonly maxLoaded: number;
   readonly observe: (event: Observation) => void;
   /** Milliseconds. */
@@ -40,7 +40,7 @@ export interface RegistryOptions {
   readonly schedule: Schedule;
 }
 
-/** A tenant as the admin server shows it. */
+/** The state of a tenant for the admin server. */
 export interface TenantState {
   readonly name: string;
   readonly state: "loading" | "loaded" | "failed";
@@ -50,7 +50,7 @@ export interface TenantState {
 
 interface TenantSlot {
   readonly name: string;
-  /** Version of the definition when the load began. */
+  /** Version of the definition at the start of loading. */
   readonly version: string;
   readonly loading: Promise<LoadedTenant>;
   /** Aborts the load. */
@@ -60,14 +60,14 @@ interface TenantSlot {
   /** Requests in progress. */
   requests: number;
   usedAt: number;
-  /** Called when no request is in progress any more. */
+  /** Called when no request is in progress. */
   onDrained: () => void;
 }
 
-/** Milliseconds that a request waits for its tenant. */
+/** Maximum milliseconds that a request waits for its tenant. */
 const maxWaitMs = 5000;
 
-/** Milliseconds after which a load is aborted: its database may never answer. */
+/** Milliseconds after which loading is aborted, because the database may never respond. */
 const maxLoadMs = 60_000;
 
 /** Milliseconds without a request after which a tenant is closed. */
@@ -78,12 +78,12 @@ const maxFailures = 10_000;
 
 export class TenantRegistry {
   readonly #options: RegistryOptions;
-  /** The least recently used one is first. */
+  /** Slots, the least recently used one first. */
   readonly #slots = new Map<string, TenantSlot>();
   readonly #failures = new Map<string, { readonly retryAt: number; readonly seconds: number }>();
-  /** Tenants that have a place, or wait for one. */
+  /** Tenants that occupy a place, or wait for one. */
   #places = 0;
-  /** Loads that wait for a place, in order. */
+  /** Loads that wait for a place, in order of arrival. */
   readonly #waiting: (() => void)[] = [];
   /** Tenants that are being closed. */
   readonly #closing = new Set<Promise<void>>();
@@ -93,10 +93,8 @@ export class TenantRegistry {
     this.#options = options;
   }
 
-  /**
-   * Handles a request to a tenant. Rejects with `316` for an unknown one, and with `317` for one that
-   * cannot be served now.
-   */
+  /** Handles a request of a tenant. Rejects with `316` if it is unknown, with `317` if it cannot be
+   * served now. */
   async handle(name: string, request: Request, info?: RequestInfo): Promise<Response> {
     const slot = this.#use(name);
     slot.requests++;
@@ -110,7 +108,7 @@ export class TenantRegistry {
     }
   }
 
-  /** Returns whether a tenant can serve requests; null for an unknown one. Loads it if it is not loaded. */
+  /** Returns whether a tenant can serve requests; null if it is unknown. Loads it if necessary. */
   async isReady(name: string): Promise<boolean | null> {
     if (this.#options.versionOf(name) === null) return null;
     try {
@@ -120,7 +118,7 @@ export class TenantRegistry {
     }
   }
 
-  /** Returns the loaded tenants, those that are being loaded, and those that failed. */
+  /** Returns the loaded tenants, those being loaded, and those that have failed. */
   states(): readonly TenantState[] {
     const loaded = Array.from(this.#slots.values(), ({ name, tenant, requests }): TenantState => ({
       name,
@@ -134,10 +132,8 @@ export class TenantRegistry {
     return [...loaded, ...failed];
   }
 
-  /**
-   * Closes idle tenants, and tenants whose definition was removed. Reloads tenants whose definition
-   * has changed. Aborts loads of old definitions.
-   */
+  /** Closes idle tenants, and tenants whose definition was removed. Reloads tenants with a changed
+   * definition. Aborts loads of outdated definitions. */
   check(): void {
     const { now, versionOf } = this.#options;
     for (const { name, tenant, requests, usedAt, version } of [...this.#slots.values()]) {
@@ -152,8 +148,9 @@ export class TenantRegistry {
     }
   }
 
-  /** Reloads the loaded tenants, one after the other. Does not wait for slow tenants: its database
-   * may hang. */
+  /**
+   * Reloads the loaded tenants one by one. Does not wait for slow ones, whose database may hang.
+   */
   async reload(what: "reloadSchema" | "reloadConfig"): Promise<void> {
     for (const { tenant } of [...this.#slots.values()]) {
       if (tenant === null) continue;
@@ -172,10 +169,8 @@ export class TenantRegistry {
     await Promise.all(this.#closing);
   }
 
-  /**
-   * Returns the slot of a tenant, and begins to load it if it is not loaded. Throws `316` for an unknown one,
-   * and `317` after a failure.
-   */
+  /** Returns the slot of a tenant. Starts to load it if necessary. Throws `316` if it is unknown,
+   * `317` after a failure. */
   #use(name: string): TenantSlot {
     const slot = this.#slots.get(name) ?? this.#load(name);
     this.#slots.delete(name);
@@ -214,7 +209,7 @@ export class TenantRegistry {
     return this.#slots.get(slot.name) === slot;
   }
 
-  /** Opens a tenant when there is a place for its connections. */
+  /** Opens a tenant when a place for its connections is available. */
   async #open(slot: TenantSlot): Promise<LoadedTenant> {
     const { now, observe } = this.#options;
     this.#places++;
@@ -261,13 +256,13 @@ export class TenantRegistry {
     }
   }
 
-  /** Passes a place on to the load that has waited longest. */
+  /** Gives the place to the load that has waited longest. */
   #leave(): void {
     this.#places--;
     this.#waiting.shift()?.();
   }
 
-  /** Closes a tenant for each load that waits for a place: one without requests if there is one. */
+  /** Closes a tenant for each load that waits for a place, preferably one without requests. */
   #makeRoom(): void {
     for (let needed = this.#waiting.length - this.#closing.size; needed > 0; needed--) {
       const loaded = [...this.#slots.values()].filter(({ tenant }) => tenant !== null);
@@ -277,7 +272,7 @@ export class TenantRegistry {
     }
   }
 
-  /** Resolves with a tenant. Rejects with `316`, and with `317` after a failure or a long wait. */
+  /** Resolves with a tenant. Rejects with `316`, or with `317` after a failure or a long wait. */
   async #await(slot: TenantSlot): Promise<LoadedTenant> {
     try {
       await withTimeout(maxWaitMs, slot.loading, this.#options.schedule);
@@ -299,7 +294,7 @@ export class TenantRegistry {
     observe({ kind: "tenant-failed", reason, retrySeconds: seconds, tenant: name });
   }
 
-  /** Takes a tenant out of service. It is closed when its requests have ended. */
+  /** Removes a tenant. It is closed after its requests. */
   #end(name: string, reason: TenantEnd): void {
     const slot = this.#slots.get(name)!;
     this.#slots.delete(name);

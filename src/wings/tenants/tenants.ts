@@ -1,4 +1,4 @@
-/** The tenants of a process, put together from its configuration. @module */
+/** The tenants of a process, created from its configuration. @module */
 import { compileClaimPath } from "../../state/auth/role_claim.ts";
 import type { TenantRule } from "../../state/auth/claims.ts";
 import type { ConfigFile } from "../../state/config/file.ts";
@@ -22,7 +22,7 @@ import { errorCode } from "../../base/lib/error_code.ts";
 import { readBytes, relativeTo } from "../../base/lib/files.ts";
 import type { GuardedRoute } from "../../base/http/admin_route.ts";
 
-/** Milliseconds between two looks at the files of loaded tenants. */
+/** Milliseconds between two checks of the files of loaded tenants. */
 const intervalMs = 1000;
 
 export class Tenants implements ServiceHost {
@@ -56,10 +56,8 @@ export class Tenants implements ServiceHost {
     });
   }
 
-  /**
-   * Opens the source of tenants; loads none. Rejects with an `Error` of one line if the options do not fit
-   * together, or if the folder cannot be read.
-   */
+  /** Opens the source of tenants, without loading any. Rejects with an `Error` of one line if
+   * options contradict each other, or if the folder cannot be read. */
   static async open(options: HostOptions): Promise<Tenants> {
     const { initialSource } = options.reader;
     const config = options.reader.config as TenantConfig;
@@ -121,7 +119,7 @@ export class Tenants implements ServiceHost {
     return Promise.resolve(!this.#isShutdownAnnounced && this.#source.isReady());
   }
 
-  /** Looks for new, changed and removed tenants from now on. */
+  /** Starts to look for new, changed and removed tenants. */
   start(): void {
     this.#stopChecks = schedule(() => {
       this.#registry.check();
@@ -129,7 +127,7 @@ export class Tenants implements ServiceHost {
     }, intervalMs);
   }
 
-  /** Closes and reloads what has changed in the source, at once. */
+  /** Immediately closes or reloads tenants that have changed in the source. */
   check(): void {
     this.#registry.check();
   }
@@ -152,17 +150,17 @@ export class Tenants implements ServiceHost {
     await this.#registry.reload("reloadConfig");
   }
 
-  /** Reports from now on that the process is not ready, although it serves requests. */
+  /** Makes the process not ready, although it still serves requests. */
   announceShutdown(): void {
     this.#isShutdownAnnounced = true;
   }
 
-  /** Ends the streams that would not end by themselves. */
+  /** Ends endless streams, such as live queries. */
   endStreams(): void {
     this.#registry.endStreams();
   }
 
-  /** Whether a database executes a transaction. */
+  /** Whether any database executes a transaction. */
   get isBusy(): boolean {
     return this.#registry.states().some(({ requests }) => requests > 0);
   }
@@ -174,10 +172,10 @@ export class Tenants implements ServiceHost {
   }
 }
 
-/** A second connection keeps a notification from needing one outside of the pool. */
+/** Minimum pool size of a tenant. With a second connection, a notification needs none outside of the pool. */
 const minPoolShare = 2;
 
-/** Returns the function that reads the claim that tokens must have, or null. */
+/** Returns a function that reads the required claim of tokens, or null. */
 async function claimReader(
   { tenantClaim }: TenantConfig,
   errorOf: (key: string, problem: string) => Error,
@@ -188,7 +186,7 @@ async function claimReader(
   });
 }
 
-/** Returns the function that counts the responses of tenants. Seconds end with the head of the
+/** Returns a function that counts responses of tenants. The measured time ends with the head of the
  * response. */
 function tenantCounter(registry: MetricRegistry) {
   const counter = (name: string, help: string) =>
@@ -222,7 +220,7 @@ function registerGauges(metricRegistry: MetricRegistry, registry: TenantRegistry
 
 const extension = ".conf";
 
-/** Reads tenants from a folder. A new file is a tenant at once. */
+/** Reads tenants from a folder. A new file immediately becomes a tenant. */
 function folderSource(folder: string) {
   const pathOf = (name: string) => join(folder, name + extension);
   const files = () => {
@@ -233,7 +231,7 @@ function folderSource(folder: string) {
       throw new Error(`tenants: cannot read the folder ${folder}: ${code}`, { cause });
     }
   };
-  /** Returns the version of a tenant's definition; null for an unknown one. */
+  /** Returns the version of a tenant's definition; null if the tenant is unknown. */
   const versionOf = (name: string): string | null => {
     try {
       const found = statSync(pathOf(name), { throwIfNoEntry: false });
@@ -251,7 +249,7 @@ function folderSource(folder: string) {
         .map((file) => file.slice(0, -extension.length))
         .filter(isTenantName)
         .toSorted(),
-    /** Returns the file of a tenant; null for an unknown one. Throws an `Error` if it cannot be read. */
+    /** Returns a tenant's file; null if the tenant is unknown. Throws an `Error` if it cannot be read. */
     read: (name: string): ConfigFile | null => {
       if (versionOf(name) === null) return null;
       const path = pathOf(name);

@@ -1,5 +1,4 @@
-/** Handles requests to a process with tenants: finds the tenant and passes the request on. @module
- */
+/** Handles the requests of a process with tenants: finds the tenant, and forwards the request to it. @module */
 import type { Config } from "../../state/config/options.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -30,7 +29,7 @@ export interface TenantsHandlerOptions {
 
 type Handle = (request: Request, info?: RequestInfo) => Promise<Response>;
 
-/** Makes the handler. It rejects for bugs only. */
+/** Returns the handler. It rejects only for bugs. */
 export function tenantsHandler(options: TenantsHandlerOptions): Handle {
   const { config, find, registry, isReady, count } = options;
   const { dialect } = config();
@@ -74,7 +73,8 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
 
 const addressHeaders = ["Location", "Content-Location"] as const;
 
-/** Adds a prefix to the paths of headers, as clients outside see them. Other hosts keep their addresses. */
+/** Adds a prefix to the paths in headers, so that they are correct for clients. Addresses of other
+ * hosts are unchanged. */
 function addPrefix({ headers }: Response, prefix: string): void {
   for (const name of addressHeaders) {
     const value = headers.get(name);
@@ -82,7 +82,7 @@ function addPrefix({ headers }: Response, prefix: string): void {
   }
 }
 
-/** Returns the response to a request that reached no tenant, and reports it. */
+/** Returns and reports the response to a request without a tenant. */
 function refused(
   request: Request,
   error: ServiceError,

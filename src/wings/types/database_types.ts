@@ -1,5 +1,5 @@
-/** Writes the `Database` type of typed clients: tables, views, functions, enums and composite types
- * of the exposed schemas. @module */
+/** Writes the `Database` type for typed clients: tables, views, functions, enums and composite
+ * types of the exposed schemas. @module */
 import { metadataTransaction, type Statement } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import { typeCatalogueQueries } from "../../state/schema_cache/load.ts";
@@ -11,7 +11,7 @@ import { rowFunctions } from "./row_functions.ts";
 import { memberName, objectType, textType, type TypeMember, union } from "./type_text.ts";
 import { typeNames } from "./type_names.ts";
 
-/** Reads the types that the schema cache does not hold. */
+/** Reads the types that are not in the schema cache. */
 export async function readTypeCatalogue(
   database: Database,
   config: { readonly dbSchemas: readonly string[] },
@@ -22,7 +22,7 @@ export async function readTypeCatalogue(
   return JSON.parse(rows.at(-1)?.[0]?.[0] ?? "null");
 }
 
-/** Writes a TypeScript module with `Database`, `Json`, types that pick members, `Constants`. */
+/** Writes a TypeScript module with `Database`, `Json`, look-up types, and `Constants`. */
 export function databaseTypes(
   data: SchemaCacheData,
   catalogue: TypeCatalogue,
@@ -72,7 +72,7 @@ const jsonType = `export type Json =
   | Json[];
 `;
 
-/** The version of the interface that clients can rely on. */
+/** The interface version that clients can rely on. */
 const clientOptions: TypeMember = {
   name: "__InternalSupabase",
   type: objectType([{ name: "PostgrestVersion", type: textType("13") }]),
@@ -122,10 +122,8 @@ function routineMembers(schema: string, context: MemberTypeContext): readonly Ty
   });
 }
 
-/**
- * `Tables`, `TablesInsert`, `TablesUpdate`, `Enums` and `CompositeTypes`. Each takes a name of the default
- * schema, or `{ schema: "other" }` and a name of that schema.
- */
+/** `Tables`, `TablesInsert`, `TablesUpdate`, `Enums` and `CompositeTypes`. Each accepts a name in
+ * the default schema, or `{ schema: "other" }` and a name in that schema. */
 const lookupTypes = `/** A name of the default schema, or the choice of another schema. */
 type NameOrSchema<Kind extends Kinds> =
   | keyof Members<DefaultSchema, Kind>
@@ -174,7 +172,7 @@ export type CompositeTypes<
 > = Chosen<Choice, Name, "CompositeTypes">;
 `;
 
-/** Writes `Constants`: the labels of each enum, in their order. */
+/** Writes `Constants`: the labels of each enum, in order. */
 function enumConstants(
   { enums }: TypeCatalogue,
   schemas: readonly string[],
@@ -189,7 +187,7 @@ function enumConstants(
   return `export const Constants = {\n${lists.join("")}} as const;\n`;
 }
 
-/** Returns a member's name for an object literal. A plain `__proto__` would set the prototype. */
+/** Returns a member name for an object literal. A plain `__proto__` would set the prototype. */
 function key(name: string): string {
   return name === "__proto__" ? '["__proto__"]' : memberName(name);
 }

@@ -19,11 +19,11 @@ export interface MemberTypeContext {
   readonly names: TypeNames;
   readonly rowFunctions: RowFunctions;
   readonly resultOf: ResultLookup;
-  /** Returns the columns of a view that INSERT and UPDATE cannot assign. */
+  /** Returns the columns of a view that INSERT and UPDATE cannot write. */
   readonly readOnlyColumns: (view: Relation) => ReadonlySet<string>;
 }
 
-/** Writes the members of a relation, as requests of the schema meet it. */
+/** Writes the members of a relation, for requests in the schema. */
 export function relationType(
   relation: Relation,
   schema: string,
@@ -46,7 +46,8 @@ export function relationType(
   return objectType(members.filter((each) => each !== null));
 }
 
-/** Types of clients have no view that accepts UPDATE alone. Such a view gets an `Insert` without values. */
+/** `Insert` type without values, for a view that only supports UPDATE. Typed clients have no other
+ * way to express that. */
 const noInsert: TypeMember = { name: "Insert", type: "Record<string, never>" };
 
 function rowMembers(relation: Relation, context: MemberTypeContext): readonly TypeMember[] {
@@ -58,7 +59,7 @@ function rowMembers(relation: Relation, context: MemberTypeContext): readonly Ty
   return [...columns, ...computedMembers(relation, context)];
 }
 
-/** Types of computed columns include `null`: the function may return NULL. */
+/** Writes computed columns. Their types include `null`, because the function may return NULL. */
 function computedMembers(
   relation: Relation,
   { rowFunctions, names }: MemberTypeContext,
@@ -73,7 +74,7 @@ function computedMembers(
   );
 }
 
-/** Returns the members of `Row` that `*` leaves out; null if it has all. */
+/** Returns the members of `Row` that `*` does not select; null if it selects all. */
 function computedFields(
   relation: Relation,
   { rowFunctions }: MemberTypeContext,
@@ -102,7 +103,7 @@ function columnType(column: Column, { cache, names }: MemberTypeContext): string
   return nullable && tsType !== "unknown" ? `${tsType} | null` : tsType;
 }
 
-/** Writes the foreign keys of a relation. Clients derive the other direction themselves. */
+/** Writes the foreign keys of a relation. Clients derive the reverse direction themselves. */
 function relationshipsType(relationships: readonly Relationship[]): string {
   const keys = relationships.filter(startsHere);
   return keys.length === 0 ? "[]" : `[${keys.map(relationshipType).join(", ")}]`;
@@ -136,7 +137,7 @@ export function resultLookup({ results }: TypeCatalogue): ResultLookup {
     byKey.get(JSON.stringify([schema, name, parameters.map(({ type }) => type)]));
 }
 
-/** A union over the overloads, and over functions that requests can only embed or select. */
+/** Returns the union of the overloads, and of functions that requests can only embed or select. */
 export function routineType(
   overloads: readonly Routine[],
   uncallable: readonly RowFunction[],
@@ -160,7 +161,8 @@ function callableType(routine: Routine, context: MemberTypeContext): string {
   ]);
 }
 
-/** Clients embed the result of a function without a named parameter, and leave it out of `*`. */
+/** Returns the type of a function without a named parameter. Clients can embed its result, and
+ * leave it out of `*`. */
 function uncallableType(row: RowFunction, { names }: MemberTypeContext): string {
   const { schema, name, origin, relationship, result: [, , , , , isSet] } = row;
   const isEmbeddable = relationship !== null && relationship.foreign.schema === schema;
@@ -175,7 +177,7 @@ function uncallableType(row: RowFunction, { names }: MemberTypeContext): string 
   ]);
 }
 
-/** Types of arguments include `null`: PostgreSQL accepts NULL for any argument. */
+/** Returns the type of arguments. It includes `null`, because PostgreSQL accepts NULL for any argument. */
 function argumentsType({ parameters }: Routine, names: TypeNames): string {
   const members = parameters.map(({ name, type, required }): TypeMember => {
     const tsType = names.of(type);
@@ -184,7 +186,8 @@ function argumentsType({ parameters }: Routine, names: TypeNames): string {
   return objectType(members, "never");
 }
 
-/** A set that `SetofOptions` marks as to-one is written as one row; clients make a list of it. */
+/** Returns the type of a result. A set that `SetofOptions` marks as to-one is a single row, of
+ * which clients make a list. */
 function returnedType(
   { returns }: Routine,
   result: RoutineResult | undefined,
@@ -198,7 +201,7 @@ function returnedType(
   return returns.set && !(hasOptions && isToOne) ? arrayType(one) : one;
 }
 
-/** Options to embed a function or in its result; null without a relation's rows. */
+/** Returns the options to embed a function or its result; null if it returns no rows of a relation. */
 function setofOptions(
   { schema, returns: { relation, set } }: Routine,
   result: RoutineResult | undefined,

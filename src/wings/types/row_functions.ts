@@ -1,5 +1,5 @@
 /** Finds the functions whose only argument is a row of an exposed relation: computed columns and
- * computed relationships. PostgreSQL and requests address them as `row.function`. @module */
+ * computed relationships. PostgreSQL and requests use them as `row.function`. @module */
 import type { TypeCatalogue } from "../../state/schema_cache/queries/type_catalogue.ts";
 import type {
   ComputedRelationship,
@@ -7,11 +7,11 @@ import type {
   SchemaCache,
 } from "../../state/schema_cache/schema_cache.ts";
 
-/** The result of a function, as the catalogue describes it. */
+/** The result of a function, from the catalogue. */
 export type RoutineResult = TypeCatalogue["results"][number];
 
 export interface RowFunction extends QualifiedName {
-  /** The relation whose rows the function takes. */
+  /** The relation whose rows are the argument. */
   readonly origin: QualifiedName;
   readonly result: RoutineResult;
   /** The relationship to the returned rows; null for a computed column. */
@@ -21,13 +21,13 @@ export interface RowFunction extends QualifiedName {
 export interface RowFunctions {
   /** Returns the computed columns of a relation, by name. */
   readonly columnsOf: (relation: QualifiedName) => readonly RowFunction[];
-  /** Returns the function of a result; undefined when its argument is not a row. */
+  /** Returns the row function for a result; undefined if the argument is not a row. */
   readonly of: (result: RoutineResult) => RowFunction | undefined;
-  /** Functions of a schema that calls cannot reach: their parameter has no name. */
+  /** Functions of a schema that cannot be called, because their parameter has no name. */
   readonly uncallable: (schema: string) => readonly RowFunction[];
 }
 
-/** Finds the functions of rows in the exposed schemas. */
+/** Finds the row functions in the exposed schemas. */
 export function rowFunctions(catalogue: TypeCatalogue, cache: SchemaCache): RowFunctions {
   const relations = relationsByType(catalogue, cache);
   const all = catalogue.results.flatMap((result) => rowFunction(result, relations, cache) ?? []);
@@ -51,7 +51,7 @@ function relationsByType(
   }));
 }
 
-/** Returns the function of a row; null for other functions, and for functions of other schemas. */
+/** Returns the row function; null for other functions, and for functions of other schemas. */
 function rowFunction(
   result: RoutineResult,
   relations: ReadonlyMap<string, QualifiedName>,
@@ -66,7 +66,7 @@ function rowFunction(
   return { schema, name, origin, result, relationship: relationship ?? null };
 }
 
-/** Returns true for a computed column. A column of the table hides a function of its name. */
+/** Returns whether a function is a computed column. A table column of the same name hides it. */
 function isComputedColumn(
   { name, origin, relationship, result: [, , , type, , isSet] }: RowFunction,
   cache: SchemaCache,

@@ -9,13 +9,13 @@ import type { RowFunctions } from "./row_functions.ts";
 import { arrayType, textType, union } from "./type_text.ts";
 
 export interface TypeNames {
-  /** Returns the TypeScript type of a value, by the `format_type` text of its PostgreSQL type. */
+  /** Returns the TypeScript type for the `format_type` text of a PostgreSQL type. */
   readonly of: (type: string) => string;
   /** Returns the `Row` type of an exposed relation, with its computed columns. */
   readonly row: (relation: QualifiedName) => string;
 }
 
-/** Built-in types that JSON does not represent as strings. */
+/** Built-in types whose JSON is not a string. */
 const builtInTypes: ReadonlyMap<string, string> = new Map([
   ["boolean", "boolean"],
   ["smallint", "number"],
@@ -30,7 +30,7 @@ const builtInTypes: ReadonlyMap<string, string> = new Map([
   ["record", "Record<string, unknown>"],
 ]);
 
-/** Type of pseudo-types, and of types of extensions or unexposed schemas. */
+/** Type for pseudo-types, and for types of extensions or unexposed schemas. */
 const unknown = "unknown";
 
 export function typeNames(

@@ -1,11 +1,11 @@
 /** Writes parts of TypeScript types. @module */
 
-/** Returns a member's name, quoted unless it is an identifier. */
+/** Returns a member name, quoted unless it is an identifier. */
 export function memberName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : textType(name);
 }
 
-/** Returns the literal type of a text. Escapes line separators, which JSON leaves unescaped. */
+/** Returns the literal type of a text. Line separators are escaped, which JSON does not do. */
 export function textType(text: string): string {
   return JSON.stringify(text).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
@@ -23,7 +23,7 @@ export interface TypeMember {
   readonly name: string;
   readonly type: string;
   readonly optional?: boolean;
-  /** Text of the doc comment; null for no comment. */
+  /** Text of the doc comment, or null. */
   readonly comment?: string | null;
 }
 

@@ -28,12 +28,12 @@ export interface BatchOperation {
 }
 
 export interface BatchDocument {
-  /** Null to leave it to the role and the functions. */
+  /** Null if the role and the functions decide. */
   readonly isolation: IsolationLevel | null;
   readonly operations: readonly BatchOperation[];
 }
 
-/** Returns the decoder of documents up to a limit. It throws `140` unless they are JSON. */
+/** Returns the decoder of batch documents up to a size. Throws `140` if the body is not JSON. */
 export function batchDocumentDecoder(maxBytes: number): BodyDecoder {
   return new DocumentDecoder({
     maxBytes,
@@ -43,13 +43,11 @@ export function batchDocumentDecoder(maxBytes: number): BodyDecoder {
   });
 }
 
-/** Bytes of operations that are read between two pauses. Reading them takes some milliseconds. */
+/** Bytes of operations that are parsed between two pauses, which takes some milliseconds. */
 const bytesPerTurn = 1024 * 1024;
 
-/**
- * Reads a document, whose text is JSON. Throws `140` with a JSON Pointer (RFC 6901) to the first member that is
- * malformed, and `141` at the first operation that is not allowed.
- */
+/** Parses a document from JSON. Throws `140` with a JSON Pointer (RFC 6901) to the first malformed
+ * member, and `141` for the first operation that is not allowed. */
 export async function parseBatchDocument(
   text: Uint8Array,
   { maxOperations }: { readonly maxOperations: number },
@@ -92,7 +90,7 @@ async function readOperations(
 
 const encoder = new TextEncoder();
 
-/** Returns the texts of an object's members. Of members with one name the last one applies. */
+/** Returns the texts of an object's members. If a name is repeated, the last member applies. */
 function readMembers<const Name extends string>(
   text: Uint8Array,
   path: Path,
@@ -118,7 +116,7 @@ function stringOf(text: Uint8Array | undefined): string | null | undefined {
 
 type Path = readonly (string | number)[];
 
-/** Returns the error of a malformed member. */
+/** Returns the error for a malformed member. */
 function malformed(path: Path, expected: string): ServiceError {
   const segments = path.map((segment) =>
     `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`
@@ -171,21 +169,22 @@ function readOperation(
   return { index, id, method, url, headers, refs, body };
 }
 
-/** As servers accept in the request line; the time to plan a query grows with its length. */
+/** Maximum length, as of a request line. The time to plan a query grows with it. */
 const maxUrlLength = 64 * 1024;
 
 function isOperationUrl(url: string): boolean {
   return /^\/[^?#/][^#]*$/.test(url) && url.isWellFormed();
 }
 
-/** Headers that an operation may have. A proxy vouches for others of the batch, as `X-Forwarded-For`. */
+/** Headers that an operation may have. Headers such as `X-Forwarded-For` are excluded, because a
+ * proxy sets them for the batch. */
 const headersOfOperation =
   /^(?:accept|(?:accept|content)-profile|content-type|if-(?:none-)?match|prefer|range(?:-unit)?)$/;
 
-/** Preferences that concern the transaction, which all operations share. */
+/** Preferences of the transaction, which all operations share. */
 const preferencesOfTransaction = /(?:^|,)\s*(?:tx|timezone)\s*=/i;
 
-/** No request has more; runtimes accept about as many. */
+/** Maximum number of headers. Runtimes accept about as many in a request. */
 const maxHeaders = 100;
 
 function readHeaders(
@@ -217,8 +216,8 @@ function readHeaders(
   return Object.fromEntries(headers);
 }
 
-/** Yields the members of an object of strings; null means another value. Throws `140` for more than
- * `max`. */
+/** Yields the members of an object of strings. A null value means that it is not a string. Throws
+ * `140` for more than `max` members. */
 function* entriesOf(
   object: Uint8Array,
   path: Path,
@@ -233,7 +232,9 @@ function* entriesOf(
   }
 }
 
-/** Each reference costs an argument of `concat`, which has 100 at most. */
+/**
+ * Maximum number of references. Each is an argument of `concat`, which PostgreSQL limits to 100.
+ */
 const maxRefs = 30;
 
 function readRefs(object: Uint8Array | undefined, path: Path): BatchOperation["refs"] {
@@ -244,7 +245,7 @@ function readRefs(object: Uint8Array | undefined, path: Path): BatchOperation["r
   });
 }
 
-/** Returns JSON as it is in the document, and other bodies as the bytes of their string. */
+/** Returns a JSON body as it is in the document, and other bodies as the bytes of their string. */
 function readBody(
   text: Uint8Array | undefined,
   headers: Readonly<Record<string, string>>,

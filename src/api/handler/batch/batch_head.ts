@@ -1,5 +1,5 @@
-/** Reads the head of a request that is a batch, and makes the heads of its operations: the heads of
- * equivalent single requests. @module */
+/** Parses the head of a batch request, and creates the heads of its operations. These are the heads
+ * of equivalent single requests. @module */
 import type { Config } from "../../../state/config/options.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
 import { parseAccept } from "../../../base/http/accept.ts";
@@ -10,7 +10,8 @@ import type { RawRequest } from "../../request/raw_request.ts";
 import type { DescribedRequest } from "../../transaction/preamble.ts";
 import type { BatchOperation } from "./batch_document.ts";
 
-/** Whether a request is a batch. With a function for `/`, only the media type of batches does. */
+/** Returns whether a request is a batch. If there is a function for `/`, the request must have the
+ * media type of batches. */
 export function isBatch(
   { method, path, headers }: RawRequest,
   { batchMaxOperations, dbRootSpec }: Pick<Config, "batchMaxOperations" | "dbRootSpec">,
@@ -19,12 +20,13 @@ export function isBatch(
   return dbRootSpec === null || mediaOf(headers).kind === "batch";
 }
 
-/** A browser sends a request without a type to other sites, so that is not taken for JSON. */
+/** Returns the media type. A missing type is not taken for JSON, because browsers send such
+ * requests to other sites. */
 function mediaOf(headers: RawRequest["headers"]): ReturnType<typeof parseMediaType> {
   return parseMediaType(headers["content-type"]?.trim() || "application/octet-stream");
 }
 
-/** Returns the batch as database code sees it before its operations. Throws `106`. */
+/** Returns the batch as database code sees it before the operations. Throws `106`. */
 export function describedBatch(
   { method, path, headers, cookies }: RawRequest,
   config: Pick<Config, "dbSchemas">,
@@ -34,7 +36,7 @@ export function describedBatch(
   return { method, path, headers, cookies, schema, preferences };
 }
 
-/** Throws `107` for media types other than a batch's, and `122`. */
+/** Throws `107` for media types that are not for batches, and `122`. */
 export function checkBatchHead({ headers }: RawRequest, { preferences }: DescribedRequest): void {
   const media = mediaOf(headers);
   if (media.kind !== "batch" && media.kind !== "json") {
@@ -53,7 +55,7 @@ function isJsonRange(range: ReturnType<typeof parseMediaType>): boolean {
   return range.kind === "any" || range.kind === "json";
 }
 
-/** Throws `141` if the length of the document is known to exceed the limit. */
+/** Throws `141` if the known length of the document exceeds the limit. */
 export function checkDocumentLength(
   { headers }: RawRequest,
   { batchMaxBytes }: Pick<Config, "batchMaxBytes">,
@@ -63,16 +65,16 @@ export function checkDocumentLength(
   }
 }
 
-/** Preferences of a batch that hold for its operations. */
+/** Preferences of a batch that apply to its operations. */
 const preferencesOfBatch = /^(?:tx|timezone|handling|read)\s*=/i;
 
-/** Headers of a batch that its operations have, too. */
+/** Headers of a batch that apply to its operations, too. */
 export interface BatchHeaders extends Pick<RawRequest, "cookies"> {
   readonly inherited: RawRequest["headers"];
   readonly prefer: string | undefined;
 }
 
-/** Returns the headers that are not about the body and the answer of the batch itself. */
+/** Returns the headers that apply to operations. Headers about the batch's body and response are left out. */
 export function inheritedHeaders(
   { headers, cookies }: Pick<RawRequest, "headers" | "cookies">,
 ): BatchHeaders {
@@ -103,23 +105,23 @@ export function operationRequest(
 
 const ofBatchAlone = /^(?:accept|content-.*|idempotency-key|if-.*|prefer|range|transfer-encoding)$/;
 
-/** Encodes characters that no URL of a request has. */
+/** Escapes characters that cannot occur in the URL of a request. */
 function visible(text: string): string {
   return text.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** Returns the header of an operation, whose `handling` precedes the batch's, or null. */
+/** Returns the `Prefer` header of an operation, or null. Its `handling` overrides the batch's. */
 function operationPreferences(own: string | undefined, ofBatch: string | undefined): string | null {
   const header = [...tokensOf(own), ...batchPreferences(ofBatch)].join(", ");
   return header === "" ? null : header;
 }
 
-/** Returns the preferences of a batch that hold for its operations. */
+/** Returns the preferences of a batch that apply to its operations. */
 export function batchPreferences(header: string | undefined): readonly string[] {
   return tokensOf(header).filter((token) => preferencesOfBatch.test(token));
 }
 
-/** Returns the other preferences of a batch, which mean nothing there. */
+/** Returns the other preferences of a batch, which have no effect there. */
 export function otherPreferences(header: string | undefined): readonly string[] {
   return tokensOf(header).filter((token) => !preferencesOfBatch.test(token));
 }

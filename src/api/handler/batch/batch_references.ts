@@ -1,5 +1,5 @@
-/** References of a batch: members of an operation that come from the results of earlier ones.
- * @module */
+/** References in a batch: members of an operation whose values come from results of earlier
+ * operations. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import { parseJson } from "../../../base/lib/json_text.ts";
@@ -17,10 +17,10 @@ import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import type { ReferenceCheck } from "../../transaction/script.ts";
 import { type DataPlan, queryOf } from "../../transaction/data_plan.ts";
 
-/** References by operation. Those that are malformed throw when their operation is planned. */
+/** References by operation. A malformed reference throws when its operation is planned. */
 export class BatchReferences {
   readonly #references: readonly (() => readonly BatchReference[])[];
-  /** Columns that later operations use, by operation. */
+  /** Result columns that later operations use, by operation. */
   readonly #used = new Map<number, Set<string>>();
 
   constructor(operations: readonly BatchOperation[]) {
@@ -32,7 +32,7 @@ export class BatchReferences {
     });
   }
 
-  /** Returns the references from and to an operation, or null. Throws `142`. */
+  /** Returns the references of an operation in both directions, or null. Throws `142`. */
   of(
     index: number,
     context: Pick<ReferenceContext, "cache" | "earlier" | "isRestricted">,
@@ -63,7 +63,7 @@ export class BatchReferences {
   }
 }
 
-/** A member of the body's object, or of all its objects. */
+/** A member of the body's object, or of each object in an array. */
 interface ReferenceTarget {
   readonly shape: "object" | "array";
   readonly column: string;
@@ -78,8 +78,9 @@ export interface BatchReference {
   readonly value: ResultValue;
 }
 
-/** Reads the references of an operation. `ids` are the names of earlier operations. Throws
- * `142`. */
+/**
+ * Parses the references of an operation. `ids` are the names of earlier operations. Throws `142`.
+ */
 function readReferences(
   { refs }: Pick<BatchOperation, "refs">,
   ids: ReadonlyMap<string, number>,
@@ -131,25 +132,25 @@ function pointerSegments(text: string): readonly string[] | null {
   );
 }
 
-/** The references of an operation, and the plans around it. */
+/** The references of an operation, and the plans that they depend on. */
 export interface ReferenceContext {
   readonly index: number;
   readonly references: readonly BatchReference[];
-  /** Columns of the operation that later ones use; null if they use none. */
+  /** Result columns that later operations use, or null. */
   readonly usedColumns: ReadonlySet<string> | null;
   /** Plans of the operations before. */
   readonly earlier: readonly DataPlan[];
-  /** Whether the results of writes are their answers and keys, as a guard knows no other columns. */
+  /** Whether results of writes are limited to the response and the keys. A guard permits no other columns. */
   readonly isRestricted: boolean;
   readonly cache: SchemaCache;
 }
 
-/** The references of one operation, in the order of its planning. */
+/** The references of one operation. Its methods are called in this order. */
 export class OperationReferences {
   readonly #context: ReferenceContext;
   #body: JsonPayload | null = null;
 
-  /** Throws `142` for a source that has no such value. */
+  /** Throws `142` if a source has no such value. */
   constructor(context: ReferenceContext) {
     this.#context = context;
     for (const { targetText, value } of context.references) {
@@ -158,7 +159,7 @@ export class OperationReferences {
     }
   }
 
-  /** Checks of the results that the operation uses, before its statements. */
+  /** Checks of the results that the operation uses. They precede its statements. */
   get checks(): readonly ReferenceCheck[] {
     return this.#context.references.map(({ value, source }) => ({
       statement: resultCheck(value, this.#body!.text),
@@ -166,7 +167,7 @@ export class OperationReferences {
     }));
   }
 
-  /** Adds the names of the referring members to a request. Throws `142`. */
+  /** Adds the names of referencing members to a request. Throws `142`. */
   bind(request: ApiRequest): ApiRequest {
     const { references } = this.#context;
     if (references.length === 0) return request;
@@ -179,7 +180,8 @@ export class OperationReferences {
       : { ...request, query: { ...query, columns: withNames(query.columns) } };
   }
 
-  /** Returns a body with the referring members, for a guard. Their values are not known yet, and equal no other. */
+  /** Returns a body with the referencing members, for the check by a guard. Their values are
+   * placeholders that equal no other value. */
   withMembers(payload: Payload): Payload {
     const names = this.#context.references.map(({ target }) => target.column);
     if (payload.kind !== "json" || names.length === 0) return payload;
@@ -196,7 +198,8 @@ export class OperationReferences {
     }
   }
 
-  /** Returns the SQL of the plan. Throws `142` if workers of Citus may run it, or what it refers to. */
+  /** Returns the SQL of the plan. Throws `142` if workers of Citus may run it, or the operations
+   * that it refers to. */
   query(plan: DataPlan): Query {
     const { index, usedColumns, cache, references, earlier } = this.#context;
     for (const { targetText, value } of references) {
@@ -239,7 +242,7 @@ export class OperationReferences {
   }
 }
 
-/** Returns the names of the members of a body that are written. `columns` are those of the URL. */
+/** Returns the names of the body's members that are written. `columns` are the columns in the URL. */
 function writtenMembers(
   { keys, text }: JsonPayload,
   columns: readonly string[] | null,
@@ -252,7 +255,7 @@ function writtenMembers(
   return rows.kind === "rows" ? rows.keys.filter((name) => columns.includes(name)) : [];
 }
 
-/** Returns why the result of a plan has no such value; null if it may have it. */
+/** Returns why a plan's result cannot have a value; null if it may. */
 function refuseSource(
   plan: DataPlan,
   { part }: ResultValue,
@@ -289,7 +292,8 @@ function refuseSource(
   return `The result has no member '${part.column}'`;
 }
 
-/** Whether workers of Citus may run a part of a plan. They do not have the settings that keep results. */
+/** Returns whether workers of Citus may run a part of a plan. The results are stored in settings,
+ * which workers do not have. */
 function reachesWorkers(plan: DataPlan, cache: SchemaCache): boolean {
   if (plan.kind === "call") return cache.data.isDistributed === true;
   const { read, relation } = plan.kind === "mutate" ? plan.mutate : { ...plan.read, ...plan };
@@ -297,7 +301,7 @@ function reachesWorkers(plan: DataPlan, cache: SchemaCache): boolean {
   return [relation, ...reached].some((name) => name && cache.relation(name)?.isOnWorkers);
 }
 
-/** Returns the names of the members that objects of a node have. */
+/** Returns the member names of a node's objects. */
 function keysOf({ items, embeds, relation }: ReadNode, cache: SchemaCache): ReadonlySet<string> {
   const cached = relation === null ? undefined : cache.relation(relation);
   const ofItems = items.flatMap((item) =>
@@ -309,7 +313,7 @@ function keysOf({ items, embeds, relation }: ReadNode, cache: SchemaCache): Read
   return new Set([...ofItems, ...ofEmbeds]);
 }
 
-/** Returns a plan whose written rows have these columns in addition, as far as they exist. */
+/** Returns a plan that also returns these columns of written rows, if they exist. */
 function keptColumns(
   plan: DataPlan,
   columns: ReadonlySet<string>,

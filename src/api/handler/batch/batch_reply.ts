@@ -17,18 +17,18 @@ import { standardVary } from "../../../base/http/vary.ts";
 export interface OperationReply {
   readonly id: string;
   readonly reply: Reply;
-  /** Whether the body is JSON that PostgreSQL or the service wrote. */
+  /** Whether the body is JSON written by PostgreSQL or the service. */
   readonly isJson: boolean;
 }
 
-/** Parts of a batch's reply, except the replies of its operations. */
+/** The parts of a batch reply other than the replies of its operations. */
 export interface BatchReplyOptions {
   readonly preferences: Preferences;
-  /** Whether `Prefer: tx=` may choose how the transaction ends. */
+  /** Whether `Prefer: tx=` may decide how the transaction ends. */
   readonly isEndOverridable: boolean;
-  /** Whether `Prefer: read=primary` has a meaning. */
+  /** Whether `Prefer: read=primary` has an effect. */
   readonly hasStandbys: boolean;
-  /** `response.*` of the function before the batch. Default: none. */
+  /** `response.*` settings of the function before the batch. Default: none. */
   readonly overrides?: {
     readonly headers: string | null;
     readonly status: string | null;
@@ -74,10 +74,10 @@ function batchReplyBody(replies: readonly OperationReply[]): Uint8Array {
 
 const utf8 = new TextEncoder();
 
-/** Headers that only a whole message has. An entry has neither a length nor a cache. */
+/** Headers of whole messages. An entry of a batch has neither a length nor a cache. */
 const headersOfMessages: ReadonlySet<string> = new Set(["content-length", "vary"]);
 
-/** Returns the headers as an object; those that repeat have an array of values. */
+/** Returns the headers as an object. A repeated header has an array of values. */
 function headersOf({ headers }: Reply): Readonly<Record<string, string | readonly string[]>> {
   const named = new Map<string, { readonly name: string; readonly values: string[] }>();
   for (const [name, bytes] of headers) {
@@ -103,7 +103,7 @@ function bodyOf({ content }: Reply): Uint8Array | null {
   return content === null || content.length === 0 ? null : content;
 }
 
-/** Whether user-defined code made JSON, according to the type. */
+/** Returns whether a body of user-defined code is JSON by its type. */
 function isValidJson(reply: Reply, body: Uint8Array): boolean {
   if (!/^application\/(?:[^;]*\+)?json(?:;|$)/i.test(contentType(reply))) return false;
   try {

@@ -1,8 +1,7 @@
 /** The error of a batch. @module */
 import type { FailedOperation } from "../../../base/errors/service_error.ts";
 
-/** Wraps an error with the operation that it belongs to. The response is the response of the
- * cause. */
+/** An error and the operation that caused it. The response is the response to the cause. */
 export class OperationError extends Error {
   /** Null for the batch as a whole. */
   readonly operation: FailedOperation | null;

@@ -26,9 +26,9 @@ import type { Payload } from "../../request/body/body_decoder.ts";
 
 interface PlanBasis {
   readonly config: Config;
-  /** Null until it was loaded for the first time. */
+  /** Null before the first load. */
   readonly cache: SchemaCache | null;
-  /** Settings of roles, which scripts depend on. */
+  /** Role settings, which scripts depend on. */
   readonly roles: RoleSettings;
 }
 
@@ -37,30 +37,30 @@ export interface PlannedRequest {
   readonly planned: PlannedQuery;
 }
 
-/** The statements of a request, whose parameters are values of the request, or constants. */
+/** The statements of a request shape. Parameters are constants, or values of the request. */
 interface QueryTemplate {
   readonly query: Query;
-  /**
-   * For each statement, in the order of {@linkcode mapStatements}, and for each parameter the index of its
-   * value in the shape, or one of the sources below.
-   */
+  /** Source of each parameter, by statement in the order of {@linkcode mapStatements}: the index of
+   * a value in the shape, or one of the constants below. */
   readonly sources: readonly (readonly number[])[];
 }
 
-/** The parameter does not depend on the request's values. */
+/** Source of a parameter that does not depend on the request. */
 const constantSource = -1;
 const bodySource = -2;
-/** The parameter is the list of tags of a precondition. */
+/** Source of a parameter with the list of tags of a precondition. */
 const tagsSource = -3;
 
 interface Bindings {
   readonly values: readonly string[];
   readonly text: ParamValue;
-  /** Null if the request has no tags that become a parameter. */
+  /** Null if no tags of the request become a parameter. */
   readonly tags: string | null;
 }
 
-/** The cached plan of a shape. It identifies the transactions of the shape for the pool. */
+/**
+ * The cached plan of a shape. The pool uses its identity to recognise transactions of the shape.
+ */
 interface CachedPlan extends ScriptKind {
   readonly request: ApiRequest;
   readonly plan: DataPlan;
@@ -72,39 +72,39 @@ interface CachedPlan extends ScriptKind {
 export interface Example {
   readonly pieces: RawRequest;
   readonly payload: Payload | null;
-  /** How its body was read; null if it had no body. */
+  /** Reader of the body; null without a body. */
   readonly reader: PayloadReader | null;
   readonly query: Query;
 }
 
-/** Most plans; the oldest is evicted first. */
+/** Maximum number of plans. The oldest is evicted first. */
 const maxPlans = 1000;
-/** Most shapes seen once; all are discarded together. */
+/** Maximum number of shapes that occurred once. All are discarded at a time. */
 const maxCandidates = 4096;
 
 export class PlanCache {
   readonly #basis: PlanBasis;
   readonly #plans = new Map<string, CachedPlan>();
   readonly #readers = new Map<string, PayloadReader>();
-  /** Shapes seen once: the second request of a shape caches its plan. */
+  /** Shapes that occurred once. The second request of a shape caches its plan. */
   readonly #candidates = new Set<string>();
 
   constructor(basis: PlanBasis) {
     this.#basis = basis;
   }
 
-  /** Whether the plans were made with this configuration and schema cache. */
+  /** Returns whether the plans belong to this configuration and schema cache. */
   isOf({ config, cache, roles }: PlanBasis): boolean {
     const basis = this.#basis;
     return config === basis.config && cache === basis.cache && roles === basis.roles;
   }
 
-  /** Returns how the body of a request is read; null without a body, undefined if unknown. */
+  /** Returns the reader for the body of a request; null without a body, undefined if unknown. */
   bodyReader({ key, hasBody }: QueryShape): PayloadReader | null | undefined {
     return hasBody ? this.#readers.get(key) : null;
   }
 
-  /** Returns a request planned by its shape; undefined where the shape is not cached. */
+  /** Returns the plan for a request of a cached shape; undefined if the shape is not cached. */
   lookup(
     shape: QueryShape,
     { headers, cookies, query: queryString, received }: RawRequest,
@@ -139,7 +139,7 @@ export class PlanCache {
     return { request, planned: { plan, query, kind: cached, isRetrySafe, mayChangeSession } };
   }
 
-  /** Caches the plan of a request whose shape is a candidate; else makes the shape a candidate. */
+  /** Caches the plan of a request if its shape has occurred before. Otherwise records the shape. */
   insert(shape: QueryShape, example: Example): void {
     const keyOfPayload = payloadKey(example.payload);
     if (keyOfPayload === null) return;
@@ -165,8 +165,9 @@ export class PlanCache {
   }
 
   /**
-   * Plans the request with sentinels as values, and records in which parameter each of them ends up.
-   * Returns null if one does not reach a parameter unchanged: the SQL depends on the value.
+   * Plans the request with sentinels as values, and records which parameter contains each of them.
+   * Returns null if a sentinel is not a parameter unchanged, because the SQL depends on the value
+   * then.
    */
   #templates(shape: QueryShape, { pieces, payload, query }: Example): CachedPlan | null {
     const { config, cache } = this.#basis;
@@ -195,13 +196,13 @@ export class PlanCache {
   }
 }
 
-/** Puts a member into a map, and evicts the oldest one when it is full. */
+/** Puts an entry into a map. Evicts the oldest one if the map is full. */
 function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value);
   if (map.size > maxPlans) map.delete(map.keys().next().value!);
 }
 
-/** No client can guess the texts, or sends the digits of the offset by accident. */
+/** Returns sentinels. Clients cannot guess the texts, and cannot send the digits of the offset by accident. */
 function sentinelsFor({ values, offsetAt }: QueryShape) {
   const secret = crypto.randomUUID().replaceAll("-", "");
   const digits = String(900_000_000 + crypto.getRandomValues(new Uint32Array(1))[0]! % 99_999_999);
@@ -211,7 +212,7 @@ function sentinelsFor({ values, offsetAt }: QueryShape) {
   };
 }
 
-/** Returns headers whose preconditions list one tag, unless they are `*`. */
+/** Returns headers in which preconditions list one sentinel tag, unless they are `*`. */
 function withSentinelTags(headers: RawRequest["headers"], tag: string): RawRequest["headers"] {
   const listing = preconditionHeaders.filter((name) =>
     headers[name] !== undefined && headers[name].trim() !== "*"
@@ -220,7 +221,7 @@ function withSentinelTags(headers: RawRequest["headers"], tag: string): RawReque
   return { ...headers, ...Object.fromEntries(listing.map((name) => [name, tag])) };
 }
 
-/** Returns null unless a query differs from the one with sentinels by its values alone. */
+/** Returns the template of a query; null unless only values differ between it and the query with sentinels. */
 function queryTemplate(query: Query, real: Query, sentinels: Bindings): QueryTemplate | null {
   const [own, others] = [statementsOf(query), statementsOf(real)];
   if (own.length !== others.length) return null;
@@ -244,7 +245,7 @@ function statementsOf(query: Query): readonly Statement[] {
   return statements;
 }
 
-/** Returns a query with other statements: the main one comes first, writes last. */
+/** Returns a query with other statements. The main statement comes first, writes come last. */
 function mapStatements(
   { main, estimate, unversioned, writes }: Query,
   map: (statement: Statement, index: number) => Statement,

@@ -1,4 +1,4 @@
-/** Reads the query shape of a request: the request without its operands and body. @module */
+/** Reads the query shape of a request: everything except its operands and body. @module */
 import { operators } from "../../request/url/operators.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
@@ -13,27 +13,27 @@ import {
 import type { Payload } from "../../request/body/body_decoder.ts";
 
 export interface QueryShape {
-  /** Identifies the shape: equal for all its requests, and different for other shapes. */
+  /** Identifies the shape. Requests have the same key if and only if they have the same shape. */
   readonly key: string;
   readonly values: readonly string[];
-  /** Index of the root's offset among the values; -1 if it has no slot. */
+  /** Index of the root's offset among the values; -1 if it is absent. */
   readonly offsetAt: number;
   readonly params: readonly QueryParam[];
-  /** Whether it calls a function, so that query parameters may be arguments. */
+  /** Whether the request calls a function, so that query parameters may be arguments. */
   readonly isCall: boolean;
   readonly hasBody: boolean;
 }
 
-/** Longer ones have no shape: this bounds the memory that clients can fill. */
+/** Maximum length of a query with a shape, which limits the memory of the cache. */
 const maxLength = 2048;
 
 const readingHeaders = ["accept", "prefer", "range", "accept-profile"] as const;
 const writingHeaders = ["accept", "prefer", "content-type", "content-profile"] as const;
 
-/** Headers that the plan of a function with arguments in a query's body depends on. */
+/** Headers that decide the plan of a query request for a function. */
 const queryingHeaders = [...readingHeaders, "content-type"] as const;
 
-/** Headers of the shape by method. PUT has no shape: its plan compares the body. */
+/** Headers that are part of the shape, by method. PUT has no shape, because its plan compares the body. */
 const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ["GET", readingHeaders],
   ["HEAD", readingHeaders],
@@ -43,7 +43,7 @@ const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, r
   ["DELETE", writingHeaders],
 ]);
 
-/** Returns the shape of a request; null if its plan cannot be shared. */
+/** Returns the shape of a request; null if its plan cannot be cached. */
 export function readQueryShape(
   pieces: RawRequest,
   { etagMode }: Pick<Config, "etagMode">,
@@ -100,7 +100,7 @@ function headKey(
 
 const noParams: readonly QueryParam[] = [];
 
-/** Returns the part of preconditions: whether there are tags or `*`. The tags are parameters. */
+/** Returns the part of the key for preconditions: tags, or `*`. The tags become parameters. */
 function preconditionsKey(headers: RawRequest["headers"]): string {
   let key = "";
   for (const name of preconditionHeaders) {
@@ -113,7 +113,7 @@ function preconditionsKey(headers: RawRequest["headers"]): string {
 /** Headers whose tags become a parameter. */
 export const preconditionHeaders = ["if-match", "if-none-match"] as const;
 
-/** Returns the payload's part of the cache key; null if its plan cannot be shared. */
+/** Returns the part of the key for the body; null if the plan cannot be cached. */
 export function payloadKey(payload: Payload | null): string | null {
   if (payload === null) return "";
   if (payload.kind !== "json" || payload.keys?.length === 0) return null;
@@ -153,7 +153,7 @@ export function queryWith({ params, isCall }: QueryShape, others: readonly strin
 type Slot =
   | { readonly kind: "literal"; readonly key: string }
   | { readonly kind: "value" | "offset"; readonly key: string; readonly value: string }
-  /** A cursor, whose keys become parameters. */
+  /** A cursor. Its keys become parameters. */
   | {
     readonly kind: "cursor";
     readonly key: string;
@@ -187,7 +187,7 @@ function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
   return isArgument ? { kind: "value", key: `\0a${name}`, value } : literalOf(name, value);
 }
 
-/** Which keys are NULL belongs to the shape: the SQL depends on it. */
+/** Returns the part of the key for a cursor. It shows which keys are NULL, because the SQL depends on it. */
 function cursorSlot(name: string, position: CursorPosition): Slot {
   const { fingerprint, keys } = position;
   const values = keys.filter((key) => key !== null);
@@ -195,7 +195,9 @@ function cursorSlot(name: string, position: CursorPosition): Slot {
   return { kind: "cursor", key: `\0c${name}\0${nulls}${fingerprint}`, position, values };
 }
 
-/** A number is never a filter: filters begin with a word. */
+/**
+ * Returns whether a value is a number. It cannot be a filter, because filters begin with a word.
+ */
 const isNumber = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
 function literalOf(name: string, value: string): Slot {

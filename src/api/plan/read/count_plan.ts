@@ -1,19 +1,19 @@
-/** Plans the way to count the total of a result. @module */
+/** Plans how the total of a result is counted. @module */
 import type { Preferences } from "../../request/api_request.ts";
 import type { RowBounds } from "../../request/url/query_types.ts";
 import type { SchemaCacheData } from "../../../state/schema_cache/schema_cache.ts";
 
 export type CountPlan =
   | { readonly kind: "none" }
-  /** The page holds all rows, so its row count is the total. */
+  /** The page contains all rows, so their number is the total. */
   | { readonly kind: "page"; readonly bound: number | null }
-  /** Counts all rows, or one more than the bound. */
+  /** Counts all rows, or at most one more than the bound. */
   | { readonly kind: "exact"; readonly bound: number | null }
   | { readonly kind: "planned" }
   /** Counts up to `cap` rows (null: all rows). Above `cap` the total is the planner's estimate. */
   | { readonly kind: "estimated"; readonly cap: number | null };
 
-/** Returns the most rows that `count=exact-<number>` counts; null for other values. */
+/** Returns the number in `count=exact-<number>`, up to which rows are counted; null for other values. */
 export function countBound(preference: Preferences["count"]): number | null {
   return preference?.startsWith("exact-") ? Number(preference.slice("exact-".length)) : null;
 }
@@ -41,7 +41,8 @@ export function planCount(
   }
 }
 
-/** The planner cannot see into a function: `planned` does not count, `estimated` does. */
+/** Plans the count of a result. For a function, whose rows the planner cannot estimate, `planned`
+ * does not count and `estimated` counts exactly. */
 export function planResultCount(
   preference: Preferences["count"],
   bounds: RowBounds,

@@ -11,7 +11,9 @@ import type { ResolvedNode } from "./resolved_tree.ts";
 import { isLeftOut } from "./shown_columns.ts";
 import { planValue, rowPlace } from "../values/values.ts";
 
-/** Throws `163` with aggregates, and for an order of whole rows by another value. */
+/**
+ * Plans `distinct`. Throws `163` with aggregates, and if whole rows are ordered by another value.
+ */
 export function planDistinct(
   node: ResolvedNode,
   scope: FieldScope,

@@ -1,7 +1,7 @@
 /** Conditions that test whether the embeds of a node have rows. @module */
 import type { Condition, Embed, ReadNode } from "./read_node.ts";
 
-/** Makes required embeds inner, and gives EXISTS tests that are used again an alias. */
+/** Makes required embeds inner joins. Gives an alias to EXISTS tests that occur several times. */
 export function resolveNullFilters(
   conditions: readonly Condition[],
   embeds: readonly Embed[],

@@ -25,16 +25,16 @@ function keyedItem({ field, operand }: Filter, names: LevelNames): KeyedItem | u
 export interface GroupScope {
   readonly scope: FieldScope;
   readonly fields: readonly FieldItem[];
-  /** Columns that `*` does not include. */
+  /** Columns that `*` leaves out. */
   readonly leftOut: readonly LeftOutColumn[];
-  /** Conditions on the rows that the aggregate of this key reads. */
+  /** Returns the conditions on the rows of the aggregate with this key. */
   readonly filterOf: (key: string) => readonly Condition[];
   readonly isGrouped: boolean;
-  /** True if keys of items come before the names of columns. */
+  /** Whether keys of items take precedence over names of columns. */
   readonly prefersKeys: boolean;
 }
 
-/** Plans a condition on groups. Throws `162` for what is neither an aggregate nor grouped. */
+/** Plans a condition on groups. Throws `162` for a value that is neither aggregated nor grouped. */
 export function planGroupCondition(tree: LogicTree, groups: GroupScope): Condition {
   if (tree.kind === "embedTest") throw errors.notGrouped(tree.embed);
   if (tree.kind === "group") {
@@ -49,7 +49,7 @@ export function planGroupCondition(tree: LogicTree, groups: GroupScope): Conditi
   return planFilter(compared, scope, { takesAggregate: true, filter: filterOf(name) });
 }
 
-/** Replaces the key of an item by the value of the item. */
+/** Replaces the key of an item in a condition by the item's value. */
 function withKey(filter: Filter, names: LevelNames): Filter {
   const { field, operand } = filter;
   const item = operand === undefined && field.path.length === 0

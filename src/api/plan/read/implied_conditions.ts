@@ -1,4 +1,4 @@
-/** Conditions on an embed that follow from conditions on the rows around it. @module */
+/** Conditions on an embed that follow from conditions on its parent's rows. @module */
 import type {
   ColumnPair,
   Relation,
@@ -8,15 +8,16 @@ import type { Condition } from "./read_node.ts";
 import { isEqual } from "./max_rows.ts";
 import type { ResolvedEmbed } from "./resolved_tree.ts";
 
-/** Types with one notion of equality. Collations, scales and modifiers make others differ. */
+/** Types whose equality is unambiguous. For other types it depends on collations, scales or modifiers. */
 const exactTypes: ReadonlySet<string> = new Set(["smallint", "integer", "bigint", "uuid"]);
 
 /**
- * Returns the conditions on an embed that follow from the equality conditions on the rows around it, by the key
- * that joins both: `tasks.tenant_id = 3` follows from `projects.tenant_id = 3`. PostgreSQL omits partitions by
- * them when it plans, and Citus asks one shard. It derives them for joins, but not for the subquery of an embed.
+ * Returns the conditions on an embed that follow from equality conditions on its parent by the key
+ * that joins both. For example, `tasks.tenant_id = 3` follows from `projects.tenant_id = 3`.
+ * PostgreSQL then omits partitions when it plans, and Citus queries one shard. PostgreSQL derives
+ * such conditions for joins, but not for the subquery of an embed.
  *
- * A key of one column already finds the rows, so only Citus needs its condition.
+ * With a key of one column, the key already finds the rows, so that only Citus needs the condition.
  */
 export function impliedConditions(
   conditions: readonly Condition[],
@@ -37,7 +38,7 @@ export function impliedConditions(
   });
 }
 
-/** Returns the columns around the embed and those of the embed that are equal in joined rows. */
+/** Returns pairs of a parent column and an embed column that are equal in joined rows. */
 function pairsOf(
   { relationship }: Pick<ResolvedEmbed, "relationship">,
   cache: SchemaCache,

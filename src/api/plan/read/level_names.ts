@@ -15,13 +15,13 @@ export function isKeyed(item: FieldItem): item is KeyedItem {
   return item.kind !== "all";
 }
 
-/** Names of a level whose items cannot be named. */
+/** Names of a level without keys of select items. */
 export const ownNames: LevelNames = { isOwn: () => true, item: () => undefined };
 
 interface LevelRows {
   /** Null when unknown. */
   readonly relation: Relation | null;
-  /** Columns of rows without a relation; null when unknown. */
+  /** Columns of rows that have no relation; null if unknown. */
   readonly columns: ReadonlySet<string> | null;
 }
 
@@ -40,7 +40,7 @@ export function levelNames(
   };
 }
 
-/** Returns the names of an embed's level. The node that groups has the aggregates of a spread. */
+/** Returns the names of an embed's level. Aggregates of a spread belong to the node that groups. */
 export function embedNames(
   { item, relation, fields }: Pick<LevelRows, "relation"> & {
     readonly item: EmbedItem;
@@ -98,7 +98,9 @@ const systemColumns: ReadonlySet<string> = new Set(
   ["tableoid", "ctid", "xmin", "cmin", "xmax", "cmax"],
 );
 
-/** Returns a test whether a function of the search path takes a row of a relation. */
+/**
+ * Returns a function that tests whether a row function for a relation exists in the search path.
+ */
 function rowFunctionNames({ data }: SchemaCache): (
   relation: QualifiedName,
   name: string,

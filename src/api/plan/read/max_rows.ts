@@ -1,4 +1,4 @@
-/** Plans where `db-max-rows` and the tag `@maxRows` cut an answer. @module */
+/** Plans where `db-max-rows` and the tag `@maxRows` truncate a response. @module */
 import type { RowBounds } from "../../request/url/query_types.ts";
 import { isAggregateColumn } from "../values/planned_values.ts";
 import type { Condition, ReadNode, ReadRoot } from "./read_node.ts";
@@ -8,7 +8,7 @@ export function lowerMaxRows(configured: number | null, tagged: number | undefin
   return tagged === undefined ? configured : Math.min(configured ?? tagged, tagged);
 }
 
-/** Returns where `maxRows` may cut the root; null if it cannot. */
+/** Returns how `maxRows` truncates the root; null if it does not. */
 export function cutOf(
   plan: ReadRoot,
   { last, first }: RowBounds,
@@ -20,8 +20,8 @@ export function cutOf(
   return isOne && maxRows > 0 ? null : maxRows;
 }
 
-/** Whether the rows of a key are several: the rows of child tables, or one for each row of an
- * embed. */
+/** Returns whether several rows may have the same key: rows of child tables, or a row for each row
+ * of an embed. */
 function hasRepeats({ root, relation }: ReadRoot): boolean {
   return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
 }
@@ -30,7 +30,7 @@ export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
   return grouped && items.every(isAggregateColumn) && embeds.every(({ hasOutput }) => !hasOutput);
 }
 
-/** Whether the conditions name one value for each column of a table's primary key. */
+/** Returns whether conditions set each primary key column of a table to one value. */
 export function isByKey({ root, relation }: ReadRoot): boolean {
   if (root.relation === null || relation === null || relation.isView) return false;
   const { primaryKey } = relation;

@@ -1,4 +1,4 @@
-/** Plans the cursors of the root: its total order, and where its page begins. @module */
+/** Plans the cursors of the root: its total order, and where a page begins. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { maxCursorKeys, readCursor } from "../../request/url/cursor_text.ts";
 import { cachedColumn, type FieldScope, planField } from "../values/fields.ts";
@@ -16,17 +16,19 @@ import type { ResolvedNode } from "./resolved_tree.ts";
 import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
 
 export interface CursorPlace {
-  /** The relation, or the function whose result the root reads. */
+  /** The relation or function from which the root reads. */
   readonly source: readonly string[];
-  /** True if the constraints of the relation need not hold for the rows: a function returns them. */
+  /**
+   * Whether the rows may violate the constraints of the relation, because a function returns them.
+   */
   readonly isSupplied: boolean;
-  /** True if the root skips a number of rows. */
+  /** Whether the root has an offset. */
   readonly hasOffset: boolean;
 }
 
 type UnpagedNode = Pick<ReadNode, "order" | "distinct" | "grouped">;
 
-/** Throws `171` for parts that a cursor excludes. */
+/** Throws `171` for parameters that cannot be combined with a cursor. */
 function checkCursor(
   { after, before }: ResolvedNode,
   { order, distinct, grouped }: UnpagedNode,
@@ -42,7 +44,7 @@ function checkCursor(
   }
 }
 
-/** Plans the cursors of the root, and completes its order. Throws `168` to `171`, and `177`. */
+/** Plans the cursors of the root, and makes its order total. Throws `168` to `171`, and `177`. */
 export function planCursor(
   node: ResolvedNode,
   planned: UnpagedNode,
@@ -76,7 +78,7 @@ function pageOf(
   return { direction, keys };
 }
 
-/** Returns the terms that make an order total. Throws `170`. */
+/** Returns the terms that an order needs to be total. Throws `170`. */
 function completion(
   node: ResolvedNode,
   order: readonly PlannedOrder[],
@@ -122,7 +124,7 @@ function describe(
   return [named ? [requested.relation, requested.field, requested.operand] : value, ...place];
 }
 
-/** Returns how a term's value becomes a key. Values of an unknown type may be NULL. */
+/** Returns how the value of a term becomes a key. Values of unknown columns may be NULL. */
 function cursorTerm(term: PlannedOrder, scope: FieldScope, place: CursorPlace): CursorTerm {
   const field = fieldOf(term);
   if (field === null) return { nullable: true, text: "by-type" };

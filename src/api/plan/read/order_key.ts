@@ -1,7 +1,8 @@
-/** The key that makes the order of a relation's rows total. @module */
+/** The key that makes the order of rows total. @module */
 import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
 
-/** One that `columns` contains, else the primary key, else the shortest without NULL. */
+/** Returns a key that is contained in `columns`; otherwise the primary key, or the shortest unique
+ * key without NULL. */
 export function orderKey(
   relation: Relation,
   columns: ReadonlySet<string> = noColumns,

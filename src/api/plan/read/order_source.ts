@@ -1,7 +1,8 @@
-/** The rows of a to-one embed that its parent is ordered by. @module */
+/** The rows of a to-one embed by which the parent is ordered. @module */
 import { type Embed, isSpread, type ReadItem, type ReadNode } from "./read_node.ts";
 
-/** Drops keys that the embed does not select, so PostgreSQL reports them as missing columns. */
+/** Returns the order source of an embed. Keys that the embed does not select are removed, so that
+ * PostgreSQL reports them as missing columns. */
 export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNode {
   const { node } = embed;
   return {
@@ -18,7 +19,7 @@ export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNo
   };
 }
 
-/** `json` has no ordering operator, so the original value is compared. */
+/** Returns a value with an order. `json` has no ordering operator, so the unconverted value is used. */
 function sortable(item: ReadItem): ReadItem {
   return item.kind === "column" && item.cast === null ? { ...item, convert: null } : item;
 }

@@ -40,22 +40,22 @@ interface NodeContext extends ShownContext {
   readonly alias: string;
   /** Number of ancestors; 0 for the root. */
   readonly depth: number;
-  /** Source of aliases for the nodes below. */
+  /** Source of aliases for the embeds below. */
   readonly aliases: Aliases;
-  /** The requested rows of the root, and the most rows of it and of each embed; null where ranges do not apply. */
+  /** The requested range of the root, and row limits of the root and each embed; null if ranges do not apply. */
   readonly ranges: {
     readonly root: RowBounds;
     readonly maxRows: number | null;
     readonly embedMaxRows: number | null;
   } | null;
   readonly values: ValueRules;
-  /** Conditions that follow from those on the rows around; empty for the root. */
+  /** Conditions that follow from those on the parent; empty for the root. */
   readonly implied: readonly Condition[];
-  /** The relation, or the function whose result the root reads. */
+  /** The relation or function from which the root reads. */
   readonly source: readonly string[];
 }
 
-/** Deepest level that picks its rows before it embeds into them. See `ReadNode.joined`. */
+/** Maximum depth of a level that picks its rows before it embeds. See `ReadNode.joined`. */
 const maxPagedDepth = 2;
 
 export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
@@ -129,7 +129,7 @@ function cursorOf(
   return planCursor(node, planned, scope, { source, isSupplied: rows !== null, hasOffset });
 }
 
-/** Plans the conditions on the rows of aggregates, by alias. They do not test embeds. */
+/** Plans the conditions on the rows of aggregates, by alias. They cannot contain embeds. */
 function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldScope) {
   if (aggregateFilters.size === 0) return noFilters;
   const own = { ...scope, names: ownNames };
@@ -179,14 +179,14 @@ function scopeOf(node: ResolvedNode, row: RowType, context: NodeContext): FieldS
   return { relation, untypedRow, cache, names: namesOf(node, context), values };
 }
 
-/** Returns the names of a node's level. Conditions of a write name columns only. */
+/** Returns the names of a node's level. Conditions of a write may only use columns. */
 function namesOf(node: ResolvedNode, { rows, cache, columns }: NodeContext): LevelNames {
   if (rows === "representation") return ownNames;
   if (node.item !== null) return embedNames(node, cache);
   return levelNames({ relation: node.relation, columns }, node.fields, cache);
 }
 
-/** Plans one order term. An earlier pass has checked that related terms name embeds. */
+/** Plans one order term. An earlier pass has checked that related terms refer to embeds. */
 function planOrder(term: OrderTerm, level: EmbedScope, filters: AggregateFilters): PlannedOrder {
   const { node, scope } = level;
   const { relation, field, operand, direction, nulls } = term;
@@ -209,7 +209,7 @@ function planOrder(term: OrderTerm, level: EmbedScope, filters: AggregateFilters
   return { kind: "related", embed, key: field.name, path: field.path, direction, nulls };
 }
 
-/** Returns the column of an embed's relation that a term names, if no item of the embed has the key. */
+/** Returns the column of an embed's relation for a term, unless an item of the embed has that key. */
 function columnOfEmbed(
   { relation, field }: OrderTerm,
   { node, reads }: EmbedScope,
@@ -222,7 +222,7 @@ function columnOfEmbed(
   return { kind: "related", embed: relation, operand };
 }
 
-/** Whether the rows of a node have a key: by an item, by an embed, or by what is spread into them. */
+/** Returns whether rows of a node have a key: from an item, an embed, or a spread. */
 function hasOutputKey(node: ResolvedNode, key: string): boolean {
   const { fields, children } = node;
   return fields.some((item) =>
@@ -275,7 +275,7 @@ function joinOf(relationship: Relationship, parentRow: RowType, aliases: Aliases
   }
 }
 
-/** The rows of the root have their type only when it reads the relation itself. */
+/** Returns the row type of a node. Rows of the root have the type only if it reads the relation itself. */
 function rowOf(node: ResolvedNode, { rows }: NodeContext): RowType {
   const isSupplied = node.item === null && rows !== null;
   return {
@@ -293,7 +293,8 @@ function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
   return embedRange(node, lowerMaxRows(ranges.embedMaxRows, node.relation?.maxRows));
 }
 
-/** A node with aggregates orders by the columns that are spread into it. */
+/** Returns the sources of a node's order. A node with aggregates is ordered by columns that are
+ * spread into it. */
 function orderSources(
   { order, embeds, grouped }: Pick<ReadNode, "order" | "embeds" | "grouped">,
   node: ResolvedNode,
@@ -314,7 +315,8 @@ function orderSources(
   });
 }
 
-/** The order by an embed without columns may use all columns and computed fields. */
+/** Returns an embed for ordering. If the embed selects no columns, the order may use all columns
+ * and computed fields. */
 function sortableEmbed(
   embed: Embed,
   { relation }: ResolvedEmbed,

@@ -15,16 +15,16 @@ import type { PathStep } from "../../request/url/value_types.ts";
 
 export interface RowType {
   readonly type: QualifiedName;
-  /** Columns to build the row from; null when the node's row has the type. */
+  /** Columns from which the row is built; null if the node's row has the row type. */
   readonly columns: readonly string[] | null;
 }
 
 export interface PlannedField {
   readonly column: string;
   readonly path: readonly PathStep[];
-  /** True if the path needs a cast to `jsonb`, because the column has another type. */
+  /** Whether the path needs a cast to `jsonb`, because the column has another type. */
   readonly toJsonb: boolean;
-  /** Row type to cast the row to, when the name may be a function of the row; null otherwise. */
+  /** Row type to which the row is cast, if the name may be a row function; otherwise null. */
   readonly computedOn: RowType | null;
 }
 
@@ -36,7 +36,7 @@ export type PlannedValue =
     readonly function: string;
     readonly value: PlannedValue;
     readonly arguments: readonly PlannedArgument[];
-    /** The operator or function of an extension. Default: one of `pg_catalog`. */
+    /** The operator or function of an extension. Default: it belongs to `pg_catalog`. */
     readonly extension?: ExtensionObject;
   }
   /** The `tsvector` of a value. */
@@ -52,7 +52,7 @@ export type PlannedValue =
     readonly argument: PlannedValue | null;
     readonly arguments: readonly PlannedArgument[];
     readonly distinct: boolean;
-    /** Conditions on the rows that it takes (FILTER); empty for all rows. */
+    /** Conditions on the rows that the aggregate reads (FILTER); empty for all rows. */
     readonly filter: readonly Condition[];
   }
   /** The value of an embed's row, or the aggregate over its rows. */
@@ -62,12 +62,12 @@ export type PlannedValue =
     readonly embed: number;
     readonly value: PlannedValue;
   }
-  /** A value of the node around, in a condition on the rows of an embed. */
+  /** A value of the parent node, in a condition on the rows of an embed. */
   | { readonly kind: "outer"; readonly value: PlannedValue };
 
 export interface ExtensionObject {
   readonly schema: string;
-  /** Type of an operator's right operand, as the catalogue prints it; null for a function. */
+  /** Type of the operator's right operand, as in the catalogue; null for a function. */
   readonly rightType: string | null;
 }
 
@@ -76,7 +76,7 @@ export type PlannedArgument =
   | {
     readonly kind: "constant";
     readonly text: string;
-    /** Null lets PostgreSQL choose the type. */
+    /** Null if PostgreSQL chooses the type. */
     readonly type: "numeric" | "integer" | "interval" | "text" | null;
   }
   /** The query of a full-text search. */
@@ -98,7 +98,7 @@ export type ReadItem =
   | { readonly kind: "all" }
   | SingleItem;
 
-/** One entry of a select list that is one column of the output. */
+/** An entry of a select list that is a single output column. */
 type SingleItem =
   | {
     readonly kind: "column";
@@ -107,7 +107,7 @@ type SingleItem =
     readonly convert: QualifiedName | null;
     readonly cast: string | null;
     readonly key: string;
-    /** True if a node with aggregates groups by the plain column, not by the item's value. */
+    /** Whether a node with aggregates groups by the plain column in place of the item's value. */
     readonly groupedByColumn: boolean;
   }
   | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string };
@@ -136,14 +136,14 @@ export type Condition =
     readonly operator: "and" | "or";
     readonly children: readonly Condition[];
   }
-  /** Tests how many rows of the embed at this position fulfil conditions of the embed. */
+  /** Tests how many rows of the embed at this position satisfy conditions of the embed. */
   | {
     readonly kind: "related";
     readonly embed: number;
     readonly quantifier: EmbedQuantifier;
     readonly conditions: readonly Condition[];
   }
-  /** Tests whether the embed at this position has a row (`present`) or has no row. */
+  /** Tests whether the embed at this position has a row (`present`) or none (`absent`). */
   | { readonly kind: "embedded"; readonly embed: number; readonly present: boolean };
 
 export type PlannedOrder =
@@ -160,15 +160,15 @@ export type PlannedOrder =
     }
   );
 
-/** The form in which a term of an order becomes a key of a cursor. */
+/** How an order term becomes a key of a cursor. */
 export interface CursorTerm {
-  /** True if the value may be NULL. */
+  /** Whether the value may be NULL. */
   readonly nullable: boolean;
   readonly text: "cast" | "json" | "by-type";
 }
 
 export interface NodeCursor {
-  /** Identifies the order, and the rows that it sorts. */
+  /** Identifies the order and the sorted rows. */
   readonly fingerprint: string;
   readonly terms: readonly CursorTerm[];
   readonly page: CursorPage;
@@ -184,7 +184,7 @@ export interface CursorPage {
 export interface RowRange {
   readonly limit: string | null;
   readonly offset: string | null;
-  /** True if the request sets the range; false if only `db-max-rows` does. */
+  /** Whether the request sets the range; false if only `db-max-rows` does. */
   readonly isRequested: boolean;
 }
 
@@ -197,13 +197,13 @@ export type EmbedJoin =
     readonly parentPairs: readonly ColumnPair[];
     readonly embedPairs: readonly ColumnPair[];
   }
-  /** A function of the parent's row returns the rows. */
+  /** A function returns the rows for the parent's row. */
   | { readonly kind: "function"; readonly function: QualifiedName; readonly parentRow: RowType };
 
 /**
- * The output of an embed in its parent: an `object` or an `array` under its key, or columns next to
- * the parent's. Of a to-one `spread` these are the columns themselves; `arrays` aggregates each
- * column over all rows.
+ * The output of an embed in its parent: an `object` or `array` under its key, or columns of the
+ * parent. A to-one `spread` adds the embed's columns; `arrays` adds an array of each column's
+ * values.
  */
 export type EmbedShape = "object" | "array" | "spread" | "arrays";
 
@@ -216,13 +216,14 @@ export interface Embed {
   /** Output key; unused for spreads. */
   readonly key: string;
   readonly shape: EmbedShape;
-  /** True to drop parents without a row of the embed (INNER JOIN). */
+  /** Whether parents without a row of the embed are dropped (INNER JOIN). */
   readonly inner: boolean;
   readonly join: EmbedJoin;
-  /** Whether no unique key enforces a to-one relationship, so that a parent may repeat. */
+  /** Whether a parent may repeat, because no unique key enforces the to-one relationship. */
   readonly mayRepeat: boolean;
   readonly hasOutput: boolean;
-  /** Alias of an EXISTS test that several conditions share, or the statement grows; else null. */
+  /** Alias of an EXISTS test that several conditions share, so that the statement does not grow;
+   * otherwise null. */
   readonly existsAlias: string | null;
 }
 
@@ -234,30 +235,30 @@ export interface OrderSource {
 
 export interface ReadRoot {
   readonly root: ReadNode;
-  /** The relation whose rows the root has; null when unknown. */
+  /** The relation of the root's rows; null if unknown. */
   readonly relation: Relation | null;
 }
 
 export interface ReadNode {
-  /** Unique in the statement. The root's is its relation's name, which messages show. */
+  /** Unique in the statement. The root's alias is the name of its relation, which error messages contain. */
   readonly alias: string;
-  /** The relation that supplies the rows; null when the caller or a function supplies them. */
+  /** The relation that supplies the rows; null if the caller or a function supplies them. */
   readonly relation: QualifiedName | null;
   readonly items: readonly ReadItem[];
   readonly conditions: readonly Condition[];
   readonly having: readonly Condition[];
-  /** Values of which equal rows appear once; `all` means whole rows, null no condition. */
+  /** Values by which rows are distinct; `all` means whole rows, null means no condition. */
   readonly distinct: readonly PlannedValue[] | "all" | null;
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];
   readonly range: RowRange;
-  /** The cursors of the root's page; null for other rows. */
+  /** The cursors of the root's page; null for other nodes. */
   readonly cursor: NodeCursor | null;
   readonly embeds: readonly Embed[];
-  /** True if the node has aggregates: all other columns form the groups. */
+  /** Whether the node has aggregates. All other columns form the groups. */
   readonly grouped: boolean;
-  /** True if a subquery picks the rows before embeds are joined to them. */
+  /** Whether a subquery picks the rows before embeds are joined to them. */
   readonly paged: boolean;
-  /** True for deep nodes: EXISTS tests would render all nodes below twice. */
+  /** Whether the node is joined because it is deep: EXISTS tests would render all nodes below it twice. */
   readonly joined: boolean;
 }

@@ -30,9 +30,9 @@ export interface ReadConfig extends
     | "dialect"
     | "urlUseLegacyTargetNames"
   > {
-  /** Most rows of each embed. Default: `dbMaxRows`. */
+  /** Row limit of each embed. Default: `dbMaxRows`. */
   readonly embedMaxRows?: number;
-  /** Results of reads show their snapshot. Default: false. */
+  /** Whether results of reads contain their snapshot. Default: false. */
   readonly showsSnapshot?: boolean;
 }
 
@@ -50,12 +50,12 @@ export function valueRules({ texts }: QueryParams, config: ReadConfig): ValueRul
 type ReadSource =
   | { readonly kind: "relation"; readonly relation: Relation }
   | {
-    /** A FROM item that the renderer receives in addition to the plan. */
+    /** A FROM item that is passed to the renderer together with the plan. */
     readonly kind: "rows";
     readonly alias: string;
-    /** The relation whose row type the rows have; null when unknown. */
+    /** The relation whose row type the rows have; null if unknown. */
     readonly relation: Relation | null;
-    /** The relation or function that errors name. */
+    /** The relation or function that error messages name. */
     readonly origin: QualifiedName;
     /** Columns of rows that have no relation. Default: unknown. */
     readonly columns?: readonly string[];
@@ -63,21 +63,24 @@ type ReadSource =
     readonly routine?: QualifiedName;
   };
 
-/** Root filters and row ranges of a representation belong to the write. */
+/** Purpose of a read. In a representation, filters and ranges of the root belong to the write. */
 type ReadPurpose = "read" | "result" | "representation";
 
 export interface ReadInput
   extends Pick<ApiRequest, "query" | "bounds" | "schema">, Partial<Pick<ApiRequest, "selectable">> {
   readonly source: ReadSource;
   readonly purpose: ReadPurpose;
-  /** Most rows of the root. Default: `dbMaxRows`. */
+  /** Row limit of the root. Default: `dbMaxRows`. */
   readonly maxRows?: number | null;
 }
 
 export interface ReadPlan extends ReadRoot {
-  /** Rows at which a limit cuts the root, and one more is read; null if nothing can be cut. */
+  /** Number of rows after which a limit truncates the root, so that one more is read; null if it
+   * cannot be truncated. */
   readonly cutAt: number | null;
-  /** Aliased embeds that parameters address by their target's name, which is deprecated. */
+  /**
+   * Embeds with an alias that parameters address by the name of the target, which is deprecated.
+   */
   readonly targetNameUses: readonly TargetNameUse[];
   /** Whether the last metadata column of the result is its snapshot. Default: false. */
   readonly showsSnapshot?: boolean;
@@ -134,7 +137,7 @@ function sourceName(source: ReadSource): readonly string[] {
   return ["function", schema, name];
 }
 
-/** Sorted names that the root needs from RETURNING; `all` for all columns of the relation. */
+/** Sorted names of the columns that the root needs from RETURNING; `all` for all columns of the relation. */
 export function neededColumns({ root, relation }: ReadRoot): readonly string[] | "all" {
   const columns = new Set(relation?.columns.map(({ name }) => name));
   const names = new Set<string>();
@@ -177,9 +180,9 @@ function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<str
 const maxColumns = 1664;
 
 /**
- * Returns the minimum number of columns of a node, with the columns that spreads add. Throws PostgreSQL's error
- * 54011 if a node has more than PostgreSQL accepts: before the statement is rendered, because every ancestor
- * repeats the columns of a spread.
+ * Returns the minimum number of columns of a node, including those that spreads add. Throws
+ * PostgreSQL's error 54011 if a node exceeds its limit. This happens before the statement is
+ * rendered, because every ancestor repeats the columns of a spread.
  */
 function countColumns({ fields, relation, children }: ResolvedNode): number {
   let columns = 0;

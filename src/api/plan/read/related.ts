@@ -14,11 +14,11 @@ import { hasAggregateCall, planValue, rowPlace } from "../values/values.ts";
 export interface EmbedScope {
   readonly node: ResolvedNode;
   readonly scope: FieldScope;
-  /** False for the rows that a write returns: there only null tests name embeds. */
+  /** False for rows that a write returns, where only null tests may name embeds. */
   readonly reads: boolean;
 }
 
-/** Returns the position of the embed that a name addresses; undefined without such an embed. */
+/** Returns the position of the embed with a name; undefined if it does not exist. */
 export function positionOf({ children }: ResolvedNode, name: string): number | undefined {
   const position = children.findIndex(({ item }) => addressOf(item) === name);
   return position < 0 ? undefined : position;
@@ -38,7 +38,7 @@ export function planCondition(tree: LogicTree, level: EmbedScope): Condition {
   }
 }
 
-/** Plans a filter. A null test of an embed's name becomes an EXISTS test. */
+/** Plans a filter. A null test on the name of an embed becomes an EXISTS test. */
 function planLeaf(filter: Filter, level: EmbedScope): Condition {
   const { node, scope } = level;
   const { name } = filter.field;
@@ -54,7 +54,8 @@ function planLeaf(filter: Filter, level: EmbedScope): Condition {
     : planFilter(filter, scope, rowPlace, other);
 }
 
-/** Returns true for a name of the row, apart from the function of an embedded computed relationship. */
+/** Returns whether a name belongs to the row itself. The function of an embedded computed
+ * relationship does not. */
 function isOwnName(name: string, { node, scope }: EmbedScope): boolean {
   const embed = positionOf(node, name);
   const relationship = embed === undefined ? undefined : node.children[embed]!.relationship;
@@ -82,7 +83,9 @@ interface RelatedContext {
   readonly other: OtherPlanner;
 }
 
-/** Plans a filter on rows of an embed, or on an aggregate over them. `not` stays inside. */
+/**
+ * Plans a filter on rows of an embed, or on an aggregate of them. `not` applies within the embed.
+ */
 function planRelated(
   filter: Filter,
   { embed: name, operand }: RelatedOperand,
@@ -114,7 +117,8 @@ function planTest(test: EmbedTest, level: EmbedScope): Condition {
   return { kind: "related", embed, quantifier: test.quantifier, conditions };
 }
 
-/** The last embed may have many rows for an aggregate; else `several` makes the error. */
+/** Plans a value of an embed. Only an aggregate may read an embed with many rows; otherwise
+ * `several` makes the error. */
 export function planRelatedValue(
   { embed: name, operand }: RelatedOperand,
   level: EmbedScope,
@@ -137,7 +141,9 @@ export function planRelatedValue(
   return { kind: "related", embed, value: planned };
 }
 
-/** Returns an embed and its level. Throws `160` on a write, and `108` if there is no such embed. */
+/**
+ * Returns an embed and its level. Throws `160` for a write, and `108` if the embed does not exist.
+ */
 function enter(
   name: string,
   { node, scope, reads }: EmbedScope,

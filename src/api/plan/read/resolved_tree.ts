@@ -13,7 +13,7 @@ import { findRelationship } from "../find_relationship.ts";
 import type { EmbedItem, FieldItem } from "../../request/url/query_types.ts";
 
 interface RowOrigin {
-  /** The relation that has the rows; null when unknown. */
+  /** The relation of the rows; null if unknown. */
   readonly relation: Relation | null;
   /** The name of the relation, or of the function that returns the rows. */
   readonly origin: QualifiedName;
@@ -75,7 +75,8 @@ function resolveChildren(
   });
 }
 
-/** Returns the items of an embed, without those whose key another one has: `*` and earlier ones yield. */
+/** Returns the items of an embed with unique keys. An explicit item takes precedence over `*`, a
+ * later one over an earlier one. */
 function uniqueFields(
   { fields, leftOut }: SelectNode,
   relation: Relation | null,
@@ -109,13 +110,15 @@ export function* allNodes(node: ResolvedNode): Generator<ResolvedNode> {
   }
 }
 
-/** Returns the next alias for a relation: the beginning of its name and a number. */
+/** Returns the next alias for a relation: the first characters of its name, and a number. */
 export type Aliases = (relation: string) => string;
 
 /** Maximum characters of a relation's name in an alias. With a number they fit into 63 bytes. */
 const keptCharacters = 12;
 
-/** Equal requests get equal aliases, so their statements are the same text. */
+/**
+ * Returns a source of aliases. Equal requests get equal aliases, and therefore equal statements.
+ */
 export function makeAliases(root: string): Aliases {
   let count = 0;
   return (relation) => {

@@ -16,9 +16,9 @@ import type { Condition, ReadItem } from "./read_node.ts";
 import { planValue } from "../values/values.ts";
 
 export interface SelectListOptions {
-  /** The columns to list instead of `*`; null to leave `*` to PostgreSQL. */
+  /** The columns that replace `*`; null if PostgreSQL expands `*`. */
   readonly columns: readonly string[] | null;
-  /** The columns that `**` is restricted to; null for the columns of `*`. */
+  /** The columns to which `**` is limited; null for the columns of `*`. */
   readonly selectable?: ReadonlySet<string> | null;
   readonly filters?: AggregateFilters;
 }
@@ -58,12 +58,12 @@ function planAll(
   return shown.map((name) => columnItem(plainField(name), scope));
 }
 
-/** Returns the select item of a column without alias and cast. */
+/** Returns a select item of a column, without alias and cast. */
 export function plainField(name: string): SelectField {
   return { kind: "field", field: { name, path: [] }, alias: null, cast: null };
 }
 
-/** Returns true if the columns of a relation need conversions to JSON. */
+/** Returns whether columns of a relation need a conversion to JSON. */
 export function hasRepresentation({ columns }: Relation, cache: SchemaCache): boolean {
   if (cache.data.representations.length === 0) return false;
   return columns.some(({ declaredType }) => cache.representation(declaredType, "json"));

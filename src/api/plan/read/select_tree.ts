@@ -29,35 +29,36 @@ export interface SelectNode {
   readonly filters: readonly Filter[];
   readonly logic: readonly (LogicGroup | EmbedTest)[];
   readonly having: readonly LogicGroup[];
-  /** Conditions on the rows that an aggregate takes, by the aggregate's alias. */
+  /** Conditions on the rows of an aggregate, by its alias. */
   readonly aggregateFilters: ReadonlyMap<string, readonly LogicTree[]>;
-  /** Fields or keys of which equal rows appear once; `all` means whole rows. */
+  /** Fields or keys by which rows are distinct; `all` means whole rows. */
   readonly distinct: readonly Field[] | "all" | null;
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint | null;
-  /** The cursor that the rows follow, empty for the first page; null without such a cursor. */
+  /** The cursor before the first row, empty for the first page; null if not requested. */
   readonly after: string | null;
-  /** The cursor that the rows precede, empty for the last page; null without such a cursor. */
+  /** The cursor after the last row, empty for the last page; null if not requested. */
   readonly before: string | null;
 }
 
 export interface LeftOutColumn {
   readonly column: string;
-  /** True if `*` or `**` precedes it. */
+  /** Whether `*` or `**` precedes it. */
   readonly followsAll: boolean;
 }
 
 interface SelectTree {
   readonly root: SelectNode;
-  /** Embeds that a parameter addresses by their target's name, parents before children. */
+  /** Embeds that a parameter addresses by the name of the target, parents before children. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
 
-/** Whether target names address aliased embeds. */
+/** Whether names of targets can address embeds with an alias. */
 type TargetNameConfig = Pick<Config, "urlUseLegacyTargetNames">;
 
-/** Throws `108`: filters come first, then orders, limits and groups, each from the last on. */
+/** Builds the tree. Throws `108` for a path without an embed. Checks filters first, then orders,
+ * limits and groups, each from last to first. */
 export function buildSelectTree(query: QueryParams, config: TargetNameConfig): SelectTree {
   const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
   const attach = <T>(
@@ -135,7 +136,7 @@ interface Draft extends SelectNode {
   offset: bigint | null;
   after: string | null;
   before: string | null;
-  /** True if a parameter addresses an aliased embed by its target's name. */
+  /** Whether a parameter addresses an embed with an alias by the name of the target. */
   usesTargetName: boolean;
 }
 
@@ -175,13 +176,13 @@ function isEmbed(item: SelectItem): item is EmbedItem {
 
 interface LevelPlace {
   readonly draft: Draft;
-  /** Alias of the aggregate; null for the node. */
+  /** Alias of the addressed aggregate; null for the node itself. */
   readonly aggregate: string | null;
 }
 
 interface PathConfig extends TargetNameConfig {
   readonly takesAggregates: boolean;
-  /** Name of the parameter that has the path; empty unless the path is a filter's. */
+  /** Name of the parameter that has the path; empty for a filter. */
   readonly parameter: string;
 }
 
@@ -200,7 +201,7 @@ function findPlace(root: Draft, path: readonly string[], config: PathConfig): Le
   return { draft, aggregate: null };
 }
 
-/** The node around a spread applies the aggregates of the spread, without filters. */
+/** Returns whether a node has aggregates. Those of a spread belong to the parent node, without filters. */
 function hasAggregate({ item, fields }: Draft, alias: string): boolean {
   return item?.kind !== "spread" &&
     fields.some((item) => isKeyed(item) && item.alias === alias && isAggregateItem(item));

@@ -13,12 +13,13 @@ export function namesSelectable(select: readonly SelectItem[]): boolean {
   });
 }
 
-/** Returns true if `*` does not select a column. */
+/** Returns whether `*` leaves a column out. */
 export function isLeftOut(name: string, { leftOut }: Pick<SelectNode, "leftOut">): boolean {
   return leftOut.some(({ column }) => column === name);
 }
 
-/** Null if they are unknown. Throws `173` for left out columns that are not among them. */
+/** Returns the columns that `*` selects; null if they are unknown. Throws `173` for left out
+ * columns that do not exist. */
 function shownColumns(
   { leftOut, relation, origin }: ResolvedNode,
   known: ReadonlySet<string> | null,
@@ -36,10 +37,10 @@ function shownColumns(
 /** The properties of a node and its request that decide what `*` and `**` become. */
 export interface ShownContext {
   readonly cache: SchemaCache;
-  /** Purpose of the rows that the caller supplies for the root; null when the root reads a relation. */
+  /** Purpose of the rows that the caller supplies for the root; null if the root reads a relation. */
   readonly rows: "read" | "result" | "representation" | null;
   readonly expandAll: boolean;
-  /** Columns of the root's rows when they have no relation; null when unknown. */
+  /** Columns of the root's rows if they have no relation; null if unknown. */
   readonly columns: ReadonlySet<string> | null;
   /** Columns that the role may select; null if they are unknown. */
   readonly selectable: SelectableColumns | null;

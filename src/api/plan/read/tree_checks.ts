@@ -37,12 +37,12 @@ function checkDisabled(nodes: readonly ResolvedNode[]): void {
   if (nodes.some(({ distinct }) => distinct !== null)) throw errors.distinctDisabled();
 }
 
-/** Returns the embed that a name addresses; undefined when no embed has that name. */
+/** Returns the embed with a name; undefined if it does not exist. */
 function findEmbed(node: ResolvedNode, name: string): ResolvedEmbed | undefined {
   return node.children.find(({ item }) => addressOf(item) === name);
 }
 
-/** Returns true if each column of the embed becomes an array in the parent node. */
+/** Returns whether each column of the embed becomes an array in the parent node. */
 export function spreadsMany(node: ResolvedNode): boolean {
   return node.item !== null && node.item.kind === "spread" && !isToOne(node.relationship);
 }

@@ -6,32 +6,32 @@ import type { Field, PathStep } from "../../request/url/value_types.ts";
 
 export interface LevelNames {
   readonly isOwn: (name: string) => boolean;
-  /** Returns the item whose key is not the name of its column; undefined without such an item. */
+  /** Returns the item with this key, if the key is not its column's name; otherwise undefined. */
   readonly item: (key: string) => KeyedItem | undefined;
 }
 
-/** The scope that resolves the field names of a node. */
+/** The scope in which field names of a node are resolved. */
 export interface FieldScope {
-  /** The relation that has the columns; null when unknown. */
+  /** The relation of the columns; null if unknown. */
   readonly relation: Relation | null;
-  /** A type to which untyped rows are cast: functions of a row need it. Else null. */
+  /** Type to which rows without a type are cast, because row functions need it; otherwise null. */
   readonly untypedRow: RowType | null;
   readonly cache: SchemaCache;
   /** Names that conditions and orders may use. */
   readonly names: LevelNames;
   readonly values: ValueRules;
-  /** True if conditions may name the row that an upsert proposes. Default: false. */
+  /** Whether conditions may use the row that an upsert proposes. Default: false. */
   readonly hasExcluded?: boolean;
 }
 
 export interface ValueRules {
   readonly texts: ReadonlyMap<string, string>;
-  /** Functions that values may call; `*` means all. */
+  /** Functions that values may call; `*` means all functions. */
   readonly functions: readonly string[];
   readonly aggregates: boolean;
 }
 
-/** Plans a field. Unknown names pass to PostgreSQL, because a name may be a function of the row. */
+/** Plans a field. Unknown names are passed to PostgreSQL, because they may be row functions. */
 export function planField({ name, path }: Field, scope: FieldScope): PlannedField {
   const type = cachedColumn(name, scope)?.declaredType;
   return {
@@ -47,7 +47,7 @@ export function orderField({ name, path }: Field, { columns }: Relation): Planne
   return { column: name, path, toJsonb: needsJsonb(path, type), computedOn: null };
 }
 
-/** Returns a value that operators take: a part of `json`, which has none, becomes `jsonb`. */
+/** Returns a value that has operators. A part of `json`, which lacks operators, is converted to `jsonb`. */
 export function comparable(value: PlannedValue, scope: FieldScope): PlannedValue {
   if (value.kind !== "column" || value.field.path.at(-1)?.arrow !== "->") return value;
   if (cachedColumn(value.field.column, scope)?.declaredType !== "json") return value;

@@ -1,4 +1,4 @@
-/** Questions to planned values and conditions. @module */
+/** Queries about planned values and conditions. @module */
 import type {
   Condition,
   PlannedArgument,
@@ -10,7 +10,7 @@ import type {
 /** A call of an aggregate. */
 export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
 
-/** Returns the aggregate in a value; null without an aggregate. */
+/** Returns the aggregate in a value, or null. */
 export function aggregateIn(value: PlannedValue): AggregateValue | null {
   switch (value.kind) {
     case "cast":
@@ -32,7 +32,7 @@ export function isAggregateColumn(item: ReadItem): boolean {
   return item.kind === "value" && aggregateIn(item.value) !== null;
 }
 
-/** Returns true for the distance of a value, also of a value in an embed's row. */
+/** Returns whether a value is a distance, also within a row of an embed. */
 export function isDistance(value: PlannedValue): boolean {
   if (value.kind === "related") return isDistance(value.value);
   return value.kind === "call" && (value.extension?.rightType ?? null) !== null;

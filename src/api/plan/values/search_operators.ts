@@ -1,17 +1,16 @@
-/** Finds the operators and functions of extensions for distances and similarity. @module */
+/** Finds the extension operators and functions for distances and similarity. @module */
 import { getOrMake } from "../../../base/lib/group_by.ts";
 import type { DistanceOperator, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 
-/** Types whose values are texts to operators and functions. */
+/** Types that operators and functions accept as texts. */
 const textTypes: ReadonlySet<string> = new Set(["text", "character varying"]);
 
-/** Returns true if pg_trgm takes values of a type. Operators of an unknown type are left to
- * PostgreSQL. */
+/** Returns whether pg_trgm accepts values of a type. For unknown types, PostgreSQL decides. */
 export function isTextType(type: string | null): boolean {
   return type === null || textTypes.has(type);
 }
 
-/** Returns the operator of a name whose left operand is of a type; null if it does not exist. */
+/** Returns the operator with this name and type of the left operand; null if it does not exist. */
 export function findDistance(
   name: string,
   type: string,
@@ -22,7 +21,7 @@ export function findDistance(
   return index.byType.get(base)?.find((each) => each.name === name) ?? null;
 }
 
-/** Returns the schema of a function or operator of pg_trgm; null without the extension. */
+/** Returns the schema of a pg_trgm function or operator; null without the extension. */
 export function similaritySchema(name: string, { data }: SchemaCache): string | null {
   return data.searchOperators?.similarity.find((each) => each.name === name)?.schema ?? null;
 }
@@ -31,7 +30,7 @@ export function similaritySchema(name: string, { data }: SchemaCache): string | 
 const qualified = /^(?:"(?:[^"]|"")*"|[^".]+)\.(.+)$/;
 
 interface DistanceIndex {
-  /** By the left operand's type: with and without its schema, as casts have no schema. */
+  /** By type of the left operand, with and without its schema, because casts may omit it. */
   readonly byType: ReadonlyMap<string, readonly DistanceOperator[]>;
   readonly domains: ReadonlyMap<string, string>;
 }

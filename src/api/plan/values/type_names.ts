@@ -18,17 +18,16 @@ const printedTypes: ReadonlyMap<string, string> = new Map([
   ["timestamptz", "timestamp with time zone"],
 ]);
 
-/** The last name of a type is the one in the catalogue. */
+/** Names of types in the catalogue; each is the last name of its type. */
 const catalogueTypes = new Map(Array.from(printedTypes, ([name, printed]) => [printed, name]));
 
-/** Returns the type as `format_type` prints it without modifier: the type of a column, or of a
- * cast. */
+/** Returns the type of a column or cast in the form of `format_type`, without modifier. */
 export function printedType(type: string): string {
   const plain = type.replace(/\([\w, ]*\)$/, "");
   return printedTypes.get(plain) ?? plain;
 }
 
-/** Returns the name in the catalogue of a type as `format_type` prints it. */
+/** Returns the catalogue name of a type in the form of `format_type`. */
 export function catalogueType(printed: string): string {
   return catalogueTypes.get(printed) ?? printed;
 }

@@ -1,9 +1,10 @@
-/** Types of planned values, as far as they are known. @module */
+/** Types of planned values, if they are known. @module */
 import { cachedColumn, type FieldScope } from "./fields.ts";
 import type { PlannedValue } from "../read/read_node.ts";
 import { printedType } from "./type_names.ts";
 
-/** Below domains, as `format_type` prints it; null if unknown. Casts may lack the schema. */
+/** Returns the type below all domains, in the form of `format_type`; null if unknown. The type of a
+ * cast may lack its schema. */
 export function typeOf(value: PlannedValue, scope: FieldScope): string | null {
   switch (value.kind) {
     case "column": {
@@ -32,7 +33,8 @@ export function typeOf(value: PlannedValue, scope: FieldScope): string | null {
   }
 }
 
-/** Columns of unknown type are taken for a `tsvector`. */
+/** Returns whether a value needs a conversion to `tsvector`. Columns of unknown type are assumed to
+ * be a `tsvector`. */
 export function needsDocument(value: PlannedValue, scope: FieldScope): boolean {
   const type = typeOf(value, scope);
   if (type !== null) return type !== "tsvector";

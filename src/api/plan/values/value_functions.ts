@@ -27,8 +27,9 @@ export interface ValueFunction {
   readonly repeats: boolean;
   readonly sql: string;
   readonly isAggregate: boolean;
-  /** The operator or function that the schema cache must have; null for operators and functions of
-   * `pg_catalog`. */
+  /**
+   * The operator or function that must be in the schema cache; null if it belongs to `pg_catalog`.
+   */
   readonly needs:
     | { readonly kind: "distance"; readonly operator: string }
     | { readonly kind: "similarity" }
@@ -92,7 +93,7 @@ const rowFunctions: readonly FunctionRow[] = [
   ["jsonb_array_length()", "pg_catalog.jsonb_array_length($0)"],
 ];
 
-/** Functions of pg_trgm, whose first argument is the text to search for where they are not symmetric. */
+/** Functions of pg_trgm. If a function is not symmetric, its first argument is the text to search for. */
 const similarities: readonly FunctionRow[] = [
   ["similarity(q)", "$s.similarity($0, cast($1 as pg_catalog.text))"],
   ["word_similarity(q)", "$s.word_similarity(cast($1 as pg_catalog.text), $0)"],
@@ -114,7 +115,7 @@ const distances: readonly (readonly [name: string, operator: string])[] = [
   ["strict_word_distance", "<->>>"],
 ];
 
-/** Extensions and users define the first ones for other types. */
+/** Aggregates. Extensions and users define the first ones for further types. */
 const aggregates: readonly FunctionRow[] = [
   ["count([distinct])", "count($d$0)"],
   ["sum([distinct])", "sum($d$0)"],

@@ -24,7 +24,7 @@ import { findDistance, isTextType, similaritySchema } from "./search_operators.t
 
 export interface ValuePlace {
   readonly takesAggregate: boolean;
-  /** Conditions on the rows that the aggregate takes. */
+  /** Conditions on the rows that the aggregate reads. */
   readonly filter: readonly Condition[];
 }
 
@@ -133,7 +133,7 @@ function textOf(argument: PlannedArgument | undefined): string {
   return argument !== undefined && "text" in argument ? argument.text : "";
 }
 
-/** Returns null if the argument is not of the kind. Throws `166`. */
+/** Plans an argument. Returns null if it is not of the kind. Throws `166`. */
 function planArgument(
   argument: ValueArgument,
   kind: ArgumentKind,
@@ -176,7 +176,7 @@ function planArgument(
 
 const textQueryWords: ReadonlySet<string> = new Set(operatorWords.filter(isFullText));
 
-/** Words of arguments by their kind. */
+/** Allowed words by kind of argument. */
 const argumentWords = { unit: timeUnits, part: timeParts, kind: textQueryWords } as const;
 
 function isFraction(argument: ValueArgument): boolean {
@@ -205,7 +205,7 @@ function constantOf(
   }
 }
 
-/** A value within a call contains no aggregate. */
+/** Plans a value that is an argument of a call. It must not contain an aggregate. */
 function valueOf(argument: ValueArgument, { scope }: CallPlace): PlannedArgument | null {
   if (argument.kind !== "value" || hasAggregateCall(argument.value)) return null;
   return { kind: "value", value: planValue(argument.value, scope, rowPlace) };
@@ -222,7 +222,8 @@ function plainWord(argument: ValueArgument): string | null {
   return field === null || field.path.length > 0 ? null : field.name;
 }
 
-/** PostgreSQL would take a constant for the type of the value before it. Null leaves it so. */
+/** Returns the type to which a constant is cast, or null. Without a cast, PostgreSQL would assume
+ * the type of the value before it. */
 function constantType(
   { kind, ...argument }: ValueArgument,
   { before, scope, function: name }: CallPlace & { readonly function: string },
@@ -236,14 +237,16 @@ function constantType(
   return isSum && (kind === "text" || type !== null) ? "interval" : null;
 }
 
-/** Returns `date`, or `time` for other types of times; null for other and unknown types. */
+/** Returns `date`, or `time` for the other types of times; null for all further types. */
 function timeType(value: PlannedValue, scope: FieldScope): "date" | "time" | null {
   const type = typeOf(value, scope) ?? "";
   if (type === "date") return "date";
   return /^(?:time|interval)/.test(type) ? "time" : null;
 }
 
-/** Throws `167` if an extension lacks the operator or function for the type of the value. */
+/**
+ * Plans a call. Throws `167` if an extension lacks the operator or function for the value's type.
+ */
 function planFunctionCall(
   { name, needs, kinds }: ValueFunction,
   { before, scope }: CallPlace,

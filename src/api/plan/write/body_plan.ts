@@ -1,4 +1,4 @@
-/** Plans a request while its body arrives: first the head, then the keys of the body, each once. @module */
+/** Plans a request while its body arrives: first its head, then the keys of the body. @module */
 import type { ApiRequest } from "../../request/api_request.ts";
 import type { PayloadFormat } from "../../request/body/payload.ts";
 import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
@@ -21,13 +21,14 @@ export class BodyPlan {
     this.#input = input;
   }
 
-  /** Plans the head. Throws the errors that no body prevents. Returns null where the plan needs arguments. */
+  /** Plans the head. Throws the errors that do not depend on the body. Returns null if the plan
+   * needs arguments. */
   planHead(): Plan | null {
     const { request, format, cache, config } = this.#input;
     return this.#head ??= planWithoutBody(request, format, cache, config);
   }
 
-  /** Plans a body of which the keys are known. Throws the errors of {@linkcode plan}. */
+  /** Plans a body with known keys. Throws the errors of {@linkcode plan}. */
   planKeys(payload: Payload): Plan {
     const { request, cache, config } = this.#input;
     const planned = this.#keys !== null && hasSameKeys(this.#keys.payload, payload)
@@ -38,8 +39,8 @@ export class BodyPlan {
     return this.#keys.plan;
   }
 
-  /** Whether several statements may insert the rows of a payload; for null, whether the columns of
-   * some payload can. */
+  /** Returns whether several statements may insert the rows of a payload. A null payload checks
+   * whether any payload could be divided. */
   isDivisible(payload: Payload | null): boolean {
     if (this.#input.request.action.kind !== "insert") return false;
     return isDivisibleInsert(payload === null ? this.planHead()! : this.planKeys(payload));
@@ -47,9 +48,9 @@ export class BodyPlan {
 }
 
 /**
- * Returns true if neither the database nor the client can tell several inserts from one. The result
- * contains no rows, no row is written twice, and no user-defined function makes or checks values: see
- * `Relation.hasDivisibleInserts`.
+ * Returns whether several inserts cannot be distinguished from one by the database and the client.
+ * The result has no rows, no row is written twice, and no user-defined function computes or checks
+ * values: see `Relation.hasDivisibleInserts`.
  */
 function isDivisibleInsert(plan: Plan): boolean {
   if (plan.kind !== "mutate" || plan.action !== "insert") return false;
@@ -72,7 +73,7 @@ function hasSameKeys(one: Payload, other: Payload): boolean {
     (one.keys ?? []).every((key, index) => key === other.keys![index]);
 }
 
-/** Returns a plan with the rows of another body; null if it depends on more of a body than its keys. */
+/** Returns a plan with the rows of another body; null if the plan depends on more than the body's keys. */
 function withRows(planned: Plan, payload: Payload): Plan | null {
   if (planned.kind !== "mutate" || payload.kind !== "json") return null;
   const { mutate } = planned;

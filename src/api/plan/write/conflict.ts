@@ -9,18 +9,18 @@ import type { FieldScope } from "../values/fields.ts";
 
 export interface Conflict {
   readonly target: ConflictTarget;
-  /** Rows that exist are updated, left out, or belong to the result as they are. */
+  /** Treatment of existing rows: they are updated, skipped, or returned unchanged. */
   readonly resolution: "merge" | "ignore" | "find";
   readonly columns: readonly string[];
   /** Conditions of the update on the existing and the proposed row. */
   readonly where: Conditions;
 }
 
-/** The keys by which PostgreSQL finds the unique index. */
+/** The keys of the unique index that PostgreSQL must find. */
 export interface ConflictTarget {
-  /** Columns; null if the index has other keys. */
+  /** Columns of the index; null if it has other keys. */
   readonly columns: readonly string[] | null;
-  /** SQL text of the keys, where `columns` is null. */
+  /** SQL text of the keys; used if `columns` is null. */
   readonly expressions: readonly string[];
   /** SQL text of the condition of a partial index; null otherwise. */
   readonly predicate: string | null;
@@ -30,7 +30,7 @@ export function columnsTarget(columns: readonly string[]): ConflictTarget {
   return { columns, expressions: [], predicate: null };
 }
 
-/** Null without `resolution`. Throws `157`, and `204` if a column does not exist. */
+/** Plans the conflict; null without `resolution`. Throws `157`, and `204` if a column does not exist. */
 export function planConflict(
   { preferences: { resolution }, query }: ApiRequest,
   relation: Relation,
@@ -61,7 +61,7 @@ export function planConflict(
   };
 }
 
-/** Without columns to update, rows that exist stay as they are. */
+/** Returns the effect on existing rows. Without columns to update, they are unchanged. */
 function effectOf(
   resolution: NonNullable<LevelConflict["resolution"]>,
   written: readonly string[],
@@ -70,7 +70,7 @@ function effectOf(
   return resolution === "merge-duplicates" && written.length > 0 ? "merge" : "ignore";
 }
 
-/** Plans the conflict of a nested item, which writes these columns; null without `resolution`. Throws `157`. */
+/** Plans the conflict of a nested item with these columns; null without `resolution`. Throws `157`. */
 export function planLevelConflict(
   { onConflict, resolution }: LevelConflict,
   relation: Relation,
@@ -86,7 +86,7 @@ function noTarget({ name }: Relation): ServiceError {
   return errors.invalidConflict(`'${name}' has no primary key, so name the columns`);
 }
 
-/** Whether an insert has a unique index that its `resolution` applies to. */
+/** Returns whether a unique index exists to which the `resolution` of an insert applies. */
 export function hasConflictTarget({ query }: ApiRequest, relation: Relation): boolean {
   return query.conflictIndex !== null || (query.onConflict ?? relation.primaryKey).length > 0;
 }

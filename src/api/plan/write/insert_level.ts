@@ -11,7 +11,7 @@ export interface LevelColumn {
   readonly name: string;
 }
 
-/** A column of a foreign key, whose value comes from rows of other levels. */
+/** A column of a foreign key. Its value comes from rows of other levels. */
 export interface FilledColumn {
   readonly name: string;
   readonly sources: readonly (LevelColumn & { readonly row: "around" | "inside" })[];
@@ -23,11 +23,11 @@ export interface KeyColumn {
 }
 
 export interface InsertLevel {
-  /** Keys of the items from the root on; the relation's name for the root. */
+  /** Keys of the items from the root on; for the root, the name of its relation. */
   readonly path: readonly string[];
-  /** Key of the level in the objects around it; null for the root. */
+  /** Key of the level in the objects of its parent; null for the root. */
   readonly key: string | null;
-  /** Number of the level around; null for the root. */
+  /** Number of the parent level; null for the root. */
   readonly around: number | null;
   readonly shape: "object" | "array";
   readonly relation: Relation;
@@ -35,22 +35,22 @@ export interface InsertLevel {
   readonly filled: readonly FilledColumn[];
   readonly keys: readonly KeyColumn[];
   readonly conflict: Conflict | null;
-  /** Whether other levels need the keys of its rows. */
+  /** Whether other levels refer to its rows. */
   readonly isReferred: boolean;
 }
 
 export type InsertStep =
   | { readonly kind: "level"; readonly level: number }
-  /** Links rows of two levels by rows of a junction. */
+  /** Links rows of two levels by a junction. */
   | {
     readonly kind: "links";
     readonly junction: QualifiedName;
-    /** Number of the level whose objects contain the rows of `target`. */
+    /** Number of the level whose objects contain the objects of `target`. */
     readonly around: number;
     readonly target: number;
-    /** Columns of the junction, and the columns that they refer to. */
+    /** Columns of the junction, and the referenced columns. */
     readonly columns: readonly (LevelColumn & { readonly column: string })[];
-    /** Whether a link may exist before. */
+    /** Whether a link may exist already. */
     readonly mayExist: boolean;
   };
 
@@ -59,13 +59,13 @@ export interface NestedInsert {
   readonly levels: readonly InsertLevel[];
   /** In the order of execution. */
   readonly steps: readonly InsertStep[];
-  /** Columns that identify the rows of the root. */
+  /** Columns that identify rows of the root. */
   readonly key: readonly string[];
-  /** True if missing keys of objects get the column's default. */
+  /** Whether missing keys of objects get the default of the column. */
   readonly defaults: boolean;
 }
 
-/** The longest body whose keys are read, in bytes: other requests wait meanwhile. */
+/** Maximum bytes of a body whose keys are read, because other requests wait during that time. */
 export const maxBodyLength = 4 * 1024 * 1024;
 
 /** Returns the values of a body: the object, or the elements of the array. */
@@ -82,7 +82,7 @@ export function valuesOfBody(payload: Payload | null): readonly unknown[] {
   }
 }
 
-/** Returns the values that objects have under a key: each value, or the elements of each array. */
+/** Returns the values under a key of objects: single values, or the elements of arrays. */
 export function valuesUnder(key: string, values: readonly unknown[]): readonly unknown[] {
   return values.flatMap((value) => {
     const member = isObject(value) && Object.hasOwn(value, key) ? value[key] : [];
@@ -102,7 +102,7 @@ export function columnNames(
   return [...names].sort();
 }
 
-/** Returns the keys that all objects have, without `others`. Throws `102` if they differ. */
+/** Returns the keys that all objects have, except `others`. Throws `102` if objects have different keys. */
 function keysOf(values: readonly unknown[], others: ReadonlySet<string>): readonly string[] {
   let keys: ReadonlySet<string> | null = null;
   // PostgreSQL refuses other values.

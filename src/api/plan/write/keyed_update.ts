@@ -3,17 +3,18 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
 import type { WrittenColumn, WrittenRows } from "./written_column.ts";
 
-/** How rows of the body match rows of the relation. */
+/** How rows of the body are matched to rows of the relation. */
 export interface RowKey {
-  /** Columns whose values are equal in both rows. */
+  /** Columns that are compared. */
   readonly columns: readonly WrittenColumn[];
-  /** Whether rows of the body lack written columns, which stay as they are then. */
+  /** Whether rows of the body may lack written columns, which are then unchanged. */
   readonly keysVary: boolean;
-  /** Whether a row of the body that matches no row is an error. */
+  /** Whether an unmatched row of the body is an error. */
   readonly mustMatch: boolean;
 }
 
-/** Throws `145` if the request has a limit, or if the body lacks a column of the key. */
+/** Returns the rows with their key. Throws `145` if the request has a limit, or if the body lacks a
+ * key column. */
 export function keyedRows(
   { query, preferences, payload }: ApiRequest,
   on: readonly string[],
@@ -37,7 +38,7 @@ export function keyedRows(
   };
 }
 
-/** Returns the error of a row, counted from 1, that has no value in a column of the key. */
+/** Returns the error for a row (counted from 1) without a value in a key column. */
 export function missingKey(on: readonly string[], column: string, row: number): Error {
   return errors.unmatchableRows(on, `Row ${row} has no '${column}'`);
 }

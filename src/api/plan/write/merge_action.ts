@@ -7,20 +7,18 @@ import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_c
 import { matchingRelationships } from "../find_relationship.ts";
 import { plainField } from "../read/select_list.ts";
 
-/**
- * Column of the written rows: `INSERT`, `UPDATE`, or `EXISTING` for `resolution=return-existing`. Names of the
- * database have no NUL.
- */
+/** Column of written rows: `INSERT`, `UPDATE`, or `EXISTING` for `resolution=return-existing`. It
+ * contains a NUL, which no column of the database does. */
 export const mergeActionColumn = "\0merge_action";
 
 /** The select list of a write, with {@linkcode mergeActionColumn} for `merge_action()`. */
 export interface WriteSelect {
   readonly select: readonly SelectItem[];
-  /** The source of `merge_action()`; null without it. */
+  /** The source of `merge_action()`; null if it is not selected. */
   readonly mergeAction: Relation["mergeAction"] | null;
 }
 
-/** Throws `157` where nothing tells inserted from updated rows. */
+/** Adds the source of `merge_action()`. Throws `157` if inserted and updated rows cannot be distinguished. */
 export function withMergeAction(
   select: readonly SelectItem[],
   { action, preferences, schema }: ApiRequest,

@@ -42,7 +42,7 @@ interface LimitedRows {
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint;
-  /** How rows that other transactions have locked are treated; null to wait for them. */
+  /** Treatment of rows that other transactions have locked; null to wait. */
   readonly lock: RowLock | null;
 }
 
@@ -53,13 +53,13 @@ interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly kept?: readonly string[];
   /** The plan of reading the returned rows; null when the response has no body. */
   readonly read: ReadPlan | null;
-  /** Target names in `select` and its parameters, also when the response has no body. */
+  /** Names of targets in `select` and its parameters. Also filled if the response has no body. */
   readonly targetNameUses: readonly TargetNameUse[];
   /** Default: none. */
   readonly precondition?: WritePrecondition;
   /**
-   * Whether an upsert counts by `xmax`, which takes the privilege to select the whole table: Citus
-   * refuses the setting that is used otherwise. Default: false.
+   * Whether an upsert counts updated rows by `xmax`, which requires the privilege to select the
+   * whole table. Used for Citus, which rejects the setting that is used otherwise. Default: false.
    */
   readonly countsByXmax?: true;
 }
@@ -71,15 +71,15 @@ export type MutatePlan =
       readonly kind: "insert";
       readonly rows: WrittenRows;
       readonly conflict: Conflict | null;
-      /** The levels of a nested insert, which `rows` does not expand; null otherwise. */
+      /** The levels of a nested insert, whose rows are not in `rows`; null for other inserts. */
       readonly nested: NestedInsert | null;
-      /** PUT: the condition that body rows equal the key in the URL. Null for POST. */
+      /** PUT: the condition that the body's row has the key of the URL. Null for POST. */
       readonly where: Conditions | null;
     }
     | {
       readonly kind: "update";
       readonly rows: WrittenRows;
-      /** How rows of the body match rows of the relation; null for one body for all rows. */
+      /** How rows of the body are matched to rows of the relation; null if the body applies to all rows. */
       readonly key: RowKey | null;
       readonly where: Conditions;
       readonly limited: LimitedRows | null;
@@ -126,7 +126,7 @@ export function planInsert(write: WriteContext): MutatePlan {
   return { kind: "insert", rows, conflict, nested: null, where: null, ...returning };
 }
 
-/** Returns the items of a nested insert, or the columns of another one; null for the keys of the body. */
+/** Returns the items of a nested insert, or the columns of other inserts; null for the keys of the body. */
 function insertedColumns(
   { request: { query: { columns, columnTree }, payload }, relation }: WriteContext,
 ): { readonly items: readonly ColumnItem[] | null; readonly columns: readonly string[] | null } {
@@ -200,7 +200,7 @@ export function planPut(write: WriteContext): MutatePlan {
   };
 }
 
-/** Plans PATCH. Throws `145` for rows that `on` cannot match, and `149` and `150`. */
+/** Plans PATCH. Throws `145` for rows that cannot be matched by `on`, and `149` and `150`. */
 export function planUpdate(write: WriteContext): MutatePlan {
   const { request, relation } = write;
   const { query: { on, columns }, payload } = request;
@@ -349,7 +349,8 @@ function limitedRows({ query, bounds }: ApiRequest, relation: Relation): Limited
   return { key: rowKey(order, relation), order, limit, offset: bounds.first, lock: query.lock };
 }
 
-/** A key, the place of the row, or in views and foreign tables the columns of the order. */
+/** Returns the values that identify a row: a key, or its `ctid`; for views and foreign tables, the
+ * columns of the order. */
 function rowKey(order: readonly OrderTerm[], relation: Relation): readonly string[] {
   const ordered = new Set(order.map(({ field }) => field.name));
   const key = relation.isView ? null : orderKey(relation, ordered);

@@ -1,5 +1,5 @@
-/** Plans a nested insert. Each level of the body is one insert: rows to which it refers are written
- * before it, and rows that refer to it after it. @module */
+/** Plans a nested insert. Each level of the body is one insert. Rows to which a level refers are
+ * written before it, and rows that refer to it are written after it. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
 import type { ColumnItem, NestedItem } from "../../request/url/query_types.ts";
@@ -32,18 +32,16 @@ interface NestedRoot {
   readonly shape: "object" | "array";
   readonly items: readonly ColumnItem[];
   readonly conflict: (written: readonly string[]) => Conflict | null;
-  /** Columns that identify the rows of the root, and the ones that are kept for the result. */
+  /** Columns that identify the root's rows, and columns to return in the result. */
   readonly key: readonly string[];
   readonly keys: readonly string[];
 }
 
-/** Most nested items of a request. */
+/** Maximum number of nested items in a request. */
 const maxItems = 16;
 
-/**
- * Plans a nested insert. Throws `200` and `201` for relationships, `204` for columns, `108`, `147`,
- * `157`, and `102` if the objects of `*` have different keys.
- */
+/** Plans a nested insert. Throws `200` and `201` for relationships, `204` for columns, `108`,
+ * `147`, `157`, and `102` if objects of `*` have different keys. */
 export function planNestedInsert(
   request: ApiRequest,
   root: NestedRoot,
@@ -55,18 +53,18 @@ export function planNestedInsert(
 interface ItemsPlace extends Pick<InsertLevel, "path" | "key" | "around" | "shape" | "relation"> {
   readonly items: readonly ColumnItem[];
   readonly filled: readonly ColumnPair[];
-  /** Values of the body at the level; null unless the level, or a level below it, has `*`. */
+  /** Values of the level in the body; null if neither the level nor a level below it has `*`. */
   readonly values: readonly unknown[] | null;
   readonly conflict: (written: readonly string[]) => Conflict | null;
 }
 
-/** A level whose keys are not all known yet. */
+/** A level that is not complete: further keys may be added. */
 interface LevelDraft extends Omit<InsertLevel, "keys" | "isReferred"> {
   readonly keys: Set<string>;
   isReferred: boolean;
 }
 
-/** A nested item, with the relationship that its rows have to those around. */
+/** A nested item, and the relationship of its rows to the parent rows. */
 interface NestedRows {
   readonly key: string;
   readonly item: NestedItem;
@@ -141,7 +139,7 @@ class LevelPlanner {
     return level;
   }
 
-  /** Plans the items that the rows of a level refer to. Returns the sources of its filled columns. */
+  /** Plans the items to which rows of a level refer. Returns the sources of the columns that they fill. */
   #planBefore(
     place: ItemsPlace,
     level: number,
@@ -171,8 +169,9 @@ class LevelPlanner {
     return filled;
   }
 
-  /** Plans the items whose rows refer to rows of a level, then the items that junctions link to
-   * them. */
+  /**
+   * Plans the items whose rows refer to rows of a level, then those that are linked by junctions.
+   */
   #planBehind(place: ItemsPlace, level: number, nested: readonly NestedRows[]): void {
     for (const each of nested) {
       const { relationship } = each;
@@ -277,7 +276,7 @@ class LevelPlanner {
     if (unknown !== undefined) throw errors.notInColumns(unknown.path);
   }
 
-  /** Settings pass the keys on, which the workers of Citus do not have. */
+  /** Checks that no worker of Citus runs a level. Keys are passed by settings, which workers do not have. */
   #checkWorkers(): void {
     const written: readonly QualifiedName[] = [
       ...this.#levels.map((draft) => draft!.relation),
@@ -295,12 +294,13 @@ class LevelPlanner {
   }
 }
 
-/** Returns the path of an item, which begins below the root. */
+/** Returns the path of an item, without the root. */
 function pathInside({ path, around }: ItemsPlace, key: string): readonly string[] {
   return around === null ? [key] : [...path, key];
 }
 
-/** Rows that exist are looked up by the columns of their conflict, if other rows refer to them. */
+/** Throws if existing rows of a level cannot be looked up by the columns of its conflict, although
+ * other rows refer to them. */
 function checkLookup({ conflict, columns, filled, relation, ...level }: LevelDraft): void {
   const isRoot = level.around === null && conflict?.resolution === "find";
   if (!level.isReferred && !isRoot || conflict === null || conflict.resolution === "merge") return;
@@ -312,7 +312,7 @@ function checkLookup({ conflict, columns, filled, relation, ...level }: LevelDra
   throw errors.invalidConflict(`The body does not write '${missing}' of '${relation.name}'`);
 }
 
-/** Whether the rows of a level refer to the rows of an item in it. */
+/** Returns whether the rows of a level refer to the rows of an item in it. */
 function isReferredTo(relationship: NestedRows["relationship"]): boolean {
   return relationship.kind === "many-to-one" ||
     relationship.kind === "one-to-one" && !relationship.originIsParent;

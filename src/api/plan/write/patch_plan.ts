@@ -1,5 +1,5 @@
-/** Plans a patch document: operations inside of a column become steps on its value as JSON, other
- * operations become expressions from the current value of the column. @module */
+/** Plans a patch document. Operations inside a column become steps on its value as JSON. Other
+ * operations become expressions of the column's current value. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type {
   MergedObject,
@@ -11,16 +11,18 @@ import type { WrittenColumn } from "./written_column.ts";
 export interface PatchedColumn extends WrittenColumn {
   /** Type below all domains, as the catalogue prints it. */
   readonly baseType: string;
-  /** Labels of an enumeration; empty for other types. */
+  /** Labels of an enum; empty for other types. */
   readonly enumLabels: readonly string[];
 }
 
 export interface PatchStep {
   readonly operation: PatchOperation;
   readonly path: readonly string[];
-  /** Path of the value that `copy` and `move` take; null for a value of the document. */
+  /** Path of the value for `copy` and `move`; null if the value is in the document. */
   readonly from: readonly string[] | null;
-  /** Whether the last segment names an attribute of a composite type, which has no further ones. */
+  /**
+   * Whether the last segment is an attribute of a composite type, which has no further segments.
+   */
   readonly isAttribute: boolean;
 }
 
@@ -47,7 +49,7 @@ export type PatchValue =
     | { readonly kind: "checked"; readonly base: PatchValue; readonly tests: readonly PatchTest[] }
   );
 
-/** A test of a whole column; the operation fails if it does not hold. */
+/** A test of a whole column. If it fails, the operation fails. */
 export interface PatchTest {
   readonly value: PatchValue;
   readonly at: readonly string[];
@@ -59,10 +61,11 @@ export interface ColumnPatches {
   readonly tests: readonly PatchTest[];
 }
 
-/** Each is a level of nested queries, and the time for planning grows with their square. */
+/** Maximum steps. Each is a level of nested queries, and the planning time grows with their square. */
 const maxSteps = 100;
 
-/** `columnOf` throws `204`. Throws `149` for operations, and `150` for paths without parts. */
+/** Plans the patches by column. `columnOf` throws `204`. Throws `149` for operations, and `150` for
+ * paths into values without parts. */
 export function planColumnPatches(
   { operations }: PatchDocument,
   columnOf: (name: string) => PatchedColumn,
@@ -203,7 +206,7 @@ function wrongType({ number }: PatchOperation, reason: string): Error {
   return errors.invalidPatch(`Operation ${number}: ${reason}`);
 }
 
-/** Types of `pg_catalog` whose values have parts in JSON. Other schemas may have composite types. */
+/** Types of `pg_catalog` whose JSON has parts. Types in other schemas may be composite. */
 const typesWithParts: ReadonlySet<string> = new Set(["json", "jsonb"]);
 
 function hasParts(column: PatchedColumn): boolean {
@@ -211,7 +214,8 @@ function hasParts(column: PatchedColumn): boolean {
   return typesWithParts.has(column.baseType) || isArray(column) || column.baseType.includes(".");
 }
 
-/** Of an array, the first segment is an index. */
+/** Returns whether a path ends at an attribute of the column's type. For an array, the first
+ * segment is an index. */
 function isAttribute(column: PatchedColumn, { length }: readonly string[]): boolean {
   return column.baseType.includes(".") && length === (isArray(column) ? 2 : 1);
 }

@@ -7,21 +7,21 @@ import type { Representation } from "../negotiate.ts";
 import { type RowVersion, rowVersionOf, versionsIn } from "./row_version.ts";
 
 export interface Tagging {
-  /** The version of a result that is one row, or null. */
+  /** The version of a result with one row, or null. */
   readonly version: RowVersion | null;
-  /** Tags of `If-None-Match`, for which the body stays in the database, or null. */
+  /** Tags of `If-None-Match` for which no body is returned, or null. */
   readonly unlessTag: readonly string[] | "*" | null;
 }
 
 export type WritePrecondition =
-  /** The write changes at least one row, and inserts none. */
+  /** The write must change at least one row, and insert none. */
   | { readonly kind: "exists" }
-  /** PUT: the write changes no row. */
+  /** PUT: the write must change no row. */
   | { readonly kind: "absent" }
-  /** The write changes one row, which has one of these versions. */
+  /** The write must change one row, and its version must be one of these. */
   | {
     readonly kind: "version";
-    /** Null if rows have no version: then none matches. */
+    /** Null if rows have no version, so that none matches. */
     readonly version: RowVersion | null;
     readonly versions: readonly string[];
   };
@@ -41,8 +41,8 @@ export function taggingOf(
   return { version: version(), unlessTag };
 }
 
-/** Null without tags. Throws `145` with `on`, `151` if no row can meet it, `152` if one is
- * required. */
+/** Returns the precondition of a write; null without tags. Throws `145` with `on`, `151` if no row
+ * can satisfy it, `152` if one is required. */
 export function writePrecondition(
   { action, preconditions: { ifMatch, ifNoneMatch }, query: { on } }: ApiRequest,
   relation: Relation,

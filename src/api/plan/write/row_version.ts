@@ -1,16 +1,16 @@
-/** Row versions: values that change with every update of a row. They are the first half of entity
- * tags. @module */
+/** Row versions: values that change with every update of a row. The first half of an entity tag is
+ * a row version. @module */
 import type { Config } from "../../../state/config/options.ts";
 import type { EntityTag } from "../../../base/http/etag.ts";
 import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
 
 export type RowVersion =
-  /** By `tableoid`, `xmin` and `ctid`. Reading them needs SELECT on the whole table. */
+  /** By `tableoid`, `xmin` and `ctid`. They require the privilege to select the whole table. */
   | { readonly kind: "system" }
-  /** By its primary key and a column that changes with every update. */
+  /** By the primary key and a column that changes with every update. */
   | { readonly kind: "columns"; readonly columns: readonly string[] };
 
-/** Returns how the versions of a relation's rows are found; null if rows have no version. */
+/** Returns how versions of a relation's rows are computed; null if rows have no version. */
 export function rowVersionOf(
   { columns, primaryKey, systemColumns }: Relation,
   { etagVersionColumns }: Config,
@@ -23,14 +23,16 @@ export function rowVersionOf(
   return systemColumns === undefined ? null : { kind: "system" };
 }
 
-/** Returns the same for rows that an INSERT returns; null if PostgreSQL cannot return them. */
+/**
+ * Returns the same for rows that INSERT returns; null if PostgreSQL cannot return versions there.
+ */
 export function insertedVersionOf(relation: Relation, config: Config): RowVersion | null {
   const version = rowVersionOf(relation, config);
   const isReturned = version?.kind === "columns" || relation.systemColumns === "always";
   return isReturned ? version : null;
 }
 
-/** A tag of a row: its version, and the hash of its content. */
+/** The tag of a row: its version, and a hash of its content. */
 const rowTag = /^([0-9a-f]{16})-[0-9a-f]{32}$/;
 
 export function versionsIn(tags: readonly EntityTag[]): readonly string[] {

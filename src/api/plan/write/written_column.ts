@@ -7,12 +7,12 @@ import type {
   SchemaCache,
 } from "../../../state/schema_cache/schema_cache.ts";
 
-/** The rows of a body. PostgreSQL expands the JSON. */
+/** The rows of a body. PostgreSQL expands them from JSON. */
 export interface WrittenRows {
   readonly json: string | Uint8Array;
   readonly shape: "object" | "array";
   readonly columns: readonly WrittenColumn[];
-  /** True if missing keys of a row get the column's default. */
+  /** Whether missing keys of a row get the default of the column. */
   readonly defaults: boolean;
 }
 
@@ -21,23 +21,24 @@ export interface WrittenColumn {
   /** Type with modifier, as the catalogue prints it. */
   readonly type: string;
   /**
-   * Function from json to the column's domain, `hstore` or `hstore[]` for these types and their domains, or
-   * `text` for a type that reads the text of a JSON string; null for types that PostgreSQL converts.
+   * Function from json to the column's domain; `hstore` or `hstore[]` for these types and their
+   * domains; `text` for a type that is read from the text of a JSON string. Null if PostgreSQL
+   * converts the type.
    */
   readonly fromJson: QualifiedName | HstoreType | "text" | null;
   /** SQL text of the default for rows without the key; null to write NULL. */
   readonly default: string | null;
 }
 
-/** PostgreSQL reads no JSON object as hstore. */
+/** A type for which PostgreSQL cannot convert a JSON object. */
 export type HstoreType = "hstore" | "hstore[]";
 
-/** Returns the name of a type below all domains without its schema, which varies; null for others than hstore. */
+/** Returns the name of a type below all domains, without its schema, if it is hstore; otherwise null. */
 export function hstoreType(baseType: string): HstoreType | null {
   return (/(?:^|\.)(hstore(?:\[\])?)$/.exec(baseType)?.[1] ?? null) as HstoreType | null;
 }
 
-/** Returns the column of a relation. Throws `204` if the relation has no such column. */
+/** Returns the column of a relation. Throws `204` if it does not exist. */
 export function writtenColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
   const column = cache.column(relation, name);
   if (column === undefined) throw errors.noColumn(name, relation.name);
@@ -50,14 +51,15 @@ export function writtenColumn(name: string, relation: Relation, cache: SchemaCac
   };
 }
 
-/** Returns the column as CSV and forms write it: its text is JSON itself, and not the value of a JSON string. */
+/** Returns the column for values in CSV and forms. Their text is parsed as JSON, not taken for a JSON string. */
 export function textColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
   const column = writtenColumn(name, relation, cache);
   const { baseType } = cache.column(relation, name)!;
   return isJson(baseType) && column.fromJson === null ? { ...column, fromJson: "text" } : column;
 }
 
-/** Returns how a parameter of a function reads a member of the body; `isText` as in {@linkcode textColumn}. */
+/** Returns how a function's parameter is read from a member of the body; `isText` as in {@linkcode
+ * textColumn}. */
 export function argumentFromJson(
   { baseType }: Pick<Parameter, "baseType">,
   { isText }: { readonly isText: boolean },

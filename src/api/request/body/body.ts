@@ -16,46 +16,43 @@ import {
   maxWholeBytes,
 } from "./divided_body.ts";
 
-/**
- * The service reads bodies of up to this many bytes before it looks up the relation, so that errors of
- * their syntax come first.
- */
+/** Bodies up to this size are read before the relation is looked up, so that syntax errors take precedence. */
 const maxShortBytes = 64 * 1024;
-/** Bodies of up to this many bytes are received as a whole: the runtime collects them, which is the
- * fastest way. */
+/** Bodies up to this size are received by one call of the runtime, which is the fastest way. */
 const maxPieceBytes = 4 * 1024;
-/** Bytes of the buffer that a body of known length is read through. */
+/** Buffer size for a body of known length. */
 const bufferBytes = 256 * 1024;
-/** Factor by which the buffer exceeds the bytes received. Unused pages of it cost no memory. */
+/** Factor by which the buffer exceeds the received bytes. Its unused pages occupy no memory. */
 const growthFactor = 1024;
-/** Bytes that are copied between two pauses. Copying them takes some milliseconds. */
+/** Number of bytes that are copied between two pauses, which takes some milliseconds. */
 const copyBytes = 4 * 1024 * 1024;
-/** PostgreSQL rejects messages of 1 GiB (`MaxAllocSize`). The rest is room for other parameters. */
+/** Maximum payload. PostgreSQL rejects messages of 1 GiB (`MaxAllocSize`); the difference is left
+ * for other parameters. */
 const maxPayloadBytes = 1023 * 1024 * 1024;
 
-/** Checks that may refuse a long body before all of it has been received. Default: no checks. */
+/** Checks that can reject a long body before it has arrived completely. Default: none. */
 export interface LongBodyChecks {
   /** Runs before the body is received. */
   readonly head?: () => void;
-  /** Runs when the decoder knows the body's keys. */
+  /** Runs when the decoder knows the keys of the body. */
   readonly keys?: OnKeys;
 }
 
 export interface ReceivingOptions {
   readonly checks?: LongBodyChecks;
-  /** The most bytes that a body may have; 0 sets no limit. Default: 0. */
+  /** Maximum bytes of a body; 0 means no limit. Default: 0. */
   readonly maxBytes?: number;
   /** Returns the error of a longer body. Default: `130`. */
   readonly tooLarge?: TooLarge;
   /** Default: no limit. */
   readonly timeout?: BodyTimeout;
-  /** How rows of a long body are divided. Default: bodies stay whole. */
+  /** How rows of a long body are divided. Default: the body is not divided. */
   readonly division?: DivisionOptions;
-  /** Lets other requests run. Default: one turn of the event loop. */
+  /** Yields to other requests. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
 }
 
-/** Makes the error of a body that exceeds a limit. Its length is null if it is unknown. */
+/** Creates the error for a body that exceeds a limit. Its length is null if unknown. */
 type TooLarge = (allowed: number, length: number | null) => ServiceError;
 
 const noTimeout: BodyTimeout = { milliseconds: 0, schedule };
@@ -65,8 +62,8 @@ const noTimeout: BodyTimeout = { milliseconds: 0, schedule };
  * Throws `102` if the body breaks off or is malformed, `130` if it is too large, `133` if it
  * stalls, and the errors of the checks.
  *
- * A body is long if it, or its `Content-Length`, exceeds {@linkcode maxShortBytes} bytes, and if it is
- * compressed or arrives in chunks.
+ * A body is long if it, or its `Content-Length`, exceeds {@linkcode maxShortBytes}. A compressed or
+ * chunked body is also treated as long.
  */
 export async function receiveBody(
   request: Request,
@@ -125,12 +122,12 @@ export async function receiveBody(
   return decoder.payload(collected.bytes());
 }
 
-/** Whether a body may turn out to be divisible. If its length is unknown, that is decided later. */
+/** Returns whether a body might be divided. If its length is unknown, that is decided later. */
 function mayBeDivided(expected: number, { isDivisible }: DivisionOptions): boolean {
   return Number.isNaN(expected) || (expected > maxWholeBytes && isDivisible(null));
 }
 
-/** Returns null if the body stays whole: then `collected` holds what `decoded` has yielded. */
+/** Divides a long body. Returns null if it is not divided; `collected` then has the output of `decoded`. */
 async function divideLongBody(
   collected: Collected,
   decoded: AsyncGenerator<Uint8Array>,
@@ -162,7 +159,7 @@ function isArray(payload: Payload): payload is JsonPayload {
   return payload.kind === "json" && payload.shape === "array";
 }
 
-/** Returns a body's length by its headers: infinite for chunks, NaN without a header. */
+/** Returns a body's length by its headers: Infinity for chunked bodies, NaN without a header. */
 function expectedLength(headers: Headers): number {
   if (headers.has("transfer-encoding")) return Infinity;
   return Number(headers.get("content-length") ?? NaN);
@@ -201,7 +198,7 @@ async function* oneOf(piece: Uint8Array): AsyncGenerator<Uint8Array> {
   yield piece;
 }
 
-/** Checks a body's bytes against the limit. Runs the checks once the body is known to be long. */
+/** Checks the size of a body. Runs the other checks when the body is known to be long. */
 class LongBodyGuard {
   readonly #checks: LongBodyChecks;
   readonly #maxBytes: number;
@@ -228,7 +225,7 @@ class LongBodyGuard {
     }
   }
 
-  /** Runs the checks, since the body is long. */
+  /** Runs the checks, because the body is long. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -236,7 +233,7 @@ class LongBodyGuard {
     if (this.#keys !== null) this.#checks.keys?.(this.#keys);
   }
 
-  /** Checks the keys, now or once the body is known to be long. */
+  /** Checks the keys: now if the body is long, otherwise when that becomes known. */
   check(payload: Payload): void {
     this.#keys = payload;
     if (this.#isOpen) this.#checks.keys?.(payload);
@@ -260,7 +257,7 @@ class Collected {
   #buffer: Uint8Array;
   #length = 0;
 
-  /** `expected` is the number of bytes to come; not an integer if it is unknown. */
+  /** `expected` is the number of expected bytes; Infinity or NaN if unknown. */
   constructor(expected: number, pause: () => Promise<void>) {
     this.#expected = Number.isSafeInteger(expected) ? expected : Infinity;
     this.#pause = pause;

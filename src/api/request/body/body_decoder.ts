@@ -1,33 +1,36 @@
-/** The port of decoders, which turn the bytes of a body into a payload, chunk by chunk. @module */
+/**
+ * Interface of decoders, which convert the bytes of a body to a payload, chunk by chunk. @module
+ */
 import type { PatchDocument } from "./patch_document.ts";
 
 /** Decodes one body. Its methods throw `102` for a malformed body. */
 export interface BodyDecoder {
-  /** `none`: passes bytes on unread. `reads`: reads them and passes them on. `converts`: replaces them. */
+  /** `none`: passes bytes on unread. `reads`: parses bytes and passes them on. `converts`: produces
+   * other bytes. */
   readonly work: "none" | "reads" | "converts";
   /** Decodes the next chunk. Returns bytes of the payload, which are valid until the next call. */
   write(piece: Uint8Array): Uint8Array;
-  /** Ends the body. Returns the last bytes of the payload: none, unless the decoder converts. */
+  /** Ends the body. Returns the last bytes of the payload; only a converting decoder has any. */
   end(): Uint8Array;
-  /** Returns the payload. `bytes` are all that `write` and `end` returned. */
+  /** Returns the payload. `bytes` are all bytes that `write` and `end` returned. */
   payload(bytes: Uint8Array): Payload;
-  /** Present if the payload is an array of rows, whose text can be cut between them. */
+  /** Present if the payload is an array of rows that can be divided between rows. */
   readonly cuts?: RowCuts;
 }
 
-/** Where an array of rows can be cut. */
+/** Positions at which an array of rows can be divided. */
 export interface RowCuts {
-  /** Position after the last row that ended in the bytes returned last; -1 if no row ended. */
+  /** Position after the last row that ended in the most recent output; -1 if none did. */
   readonly lastRowEnd: number;
-  /** Whether the payload's keys are known; true if they do not matter. */
+  /** Whether the keys of the payload are known, or not needed. */
   readonly areKeysKnown: boolean;
-  /** Whether an element has other keys than the first, which refuses the body. */
+  /** Whether an element has other keys than the first, for which the body is rejected. */
   readonly isMixed: boolean;
-  /** Why the text is malformed, or null. PostgreSQL tells it if the text is not cut. */
+  /** Reason why the text is malformed, or null. If the text is not divided, PostgreSQL reports the reason. */
   readonly problem: string | null;
 }
 
-/** Called once, when keys are known or too many. An error that it throws ends the reading. */
+/** Called once when the keys are known or too many. If it throws, parsing ends. */
 export type OnKeys = (payload: Payload) => void;
 
 /** Rows of a relation, or arguments of a function. */
@@ -36,41 +39,39 @@ export type PayloadUse = "rows" | "arguments";
 /** A request body after its content type was understood. */
 export type Payload =
   | {
-    /** JSON text of an object or an array, handed to PostgreSQL as it is. */
+    /** JSON text of an object or an array, which is sent to PostgreSQL unchanged. */
     readonly kind: "json";
-    /** As sent; `{}` for the empty body of a call, and `[]` for rows that are a scalar. */
+    /** As received; `{}` for the empty body of a call, and `[]` for rows that are a scalar. */
     readonly text: Uint8Array;
-    /**
-     * A body of a call that holds no arguments: a scalar, or an array with other elements than objects of
-     * the same keys. Default: an object, or objects of the same keys.
-     */
+    /** True for a call whose body contains no arguments: a scalar, or an array with elements other
+     * than objects of the same keys. Default: an object, or objects of the same keys. */
     readonly value?: "scalar" | "mixed";
     readonly shape: "object" | "array";
-    /** Keys of the row(s), sorted; null when `columns` made looking unnecessary. */
+    /** Keys of the rows, sorted; null if they were not read, because `columns` replaces them. */
     readonly keys: readonly string[] | null;
-    /** How many more keys there are: no more are listed than can matter. */
+    /** Number of further keys. Only as many are listed as can be relevant. */
     readonly moreKeys: number;
-    /** Whether rows lack some of the keys. Default: all rows have all keys, or `keys` is null. */
-    readonly keysVary?: true;
     /**
-     * Arrays of about 1 MiB each, instead of `text`, which is empty then. To be read once: each
-     * stays unchanged until the next one is requested. Default: none.
+     * Whether rows may lack some of the keys. Default: all rows have all keys, or `keys` is null.
      */
+    readonly keysVary?: true;
+    /** Arrays of about 1 MiB each, in place of `text`, which is then empty. They can be read once,
+     * and each is valid until the next one is requested. Default: none. */
     readonly pieces?: Iterable<Uint8Array>;
-    /** A single unnamed parameter takes the JSON that CSV was converted to. */
+    /** Whether the JSON was converted from CSV. A single unnamed parameter receives the converted JSON. */
     readonly source: "json" | "csv" | "row text" | "form";
   }
   | {
-    /** Arguments by name, in the order sent. */
+    /** Arguments by name, in the order received. */
     readonly kind: "form";
     readonly fields: readonly (readonly [name: string, value: string])[];
     /** Names, sorted. */
     readonly keys: readonly string[];
-    /** How many fields have other names: no more are listed than can matter. */
+    /** Number of fields with further names. Only as many are listed as can be relevant. */
     readonly moreKeys: number;
   }
   | {
-    /** A patch document, and its text as it was sent. */
+    /** A patch document, and its text as received. */
     readonly kind: "patch";
     readonly document: PatchDocument;
     readonly text: Uint8Array;

@@ -1,10 +1,10 @@
-/** The names that a body has: keys, columns of CSV. A body may have millions of
- * them, a relation has at most 1,664 columns and a function at most 100 parameters. @module */
+/** The names in a body: keys, or columns of CSV. A body may have millions of them, but a relation
+ * has at most 1,664 columns and a function at most 100 parameters. @module */
 
-/** Most names of a body that are kept apart; further names are only counted. */
+/** Maximum number of names that are stored. Further names are only counted. */
 export const maxNames = 4096;
 
-/** PostgreSQL's names have at most 63 bytes; of a longer one this many are read. */
+/** Bytes that are read of a longer name. Names in PostgreSQL have at most 63 bytes. */
 export const maxNameBytes = 1024;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -12,7 +12,7 @@ const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 /** ASCII texts up to this length are decoded here, which is faster. */
 const shortText = 32;
 
-/** Returns the text of a name; one that is too long for PostgreSQL ends in an ellipsis. */
+/** Returns the text of a name. A name that is too long for PostgreSQL is cut, with an ellipsis. */
 export function nameText(bytes: Uint8Array, start: number, end: number): string {
   if (end - start <= shortText) {
     let text = "";
@@ -30,9 +30,10 @@ export function shortName(text: string): string {
   return text.length > maxNameBytes ? `${text.slice(0, maxNameBytes)}…` : text;
 }
 
-/** The bytes of a name that arrives in several chunks, as many as matter. */
+/** Collects the bytes of a name that arrives in several chunks, up to the bytes that are read. */
 export class NameBuffer {
-  /** One more than is looked at, so that {@linkcode nameText} sees what is too long. */
+  /** Size of the buffer: one more byte than is read, so that {@linkcode nameText} recognises a name
+   * that is too long. */
   readonly bytes = new Uint8Array(maxNameBytes + 1);
   length = 0;
 

@@ -3,23 +3,23 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import { ServiceError } from "../../../base/errors/service_error.ts";
 import { builtinModule } from "../../../base/lib/builtin_modules.ts";
 
-/** Codings that a runtime with `node:zlib` decodes. Not all runtimes notice truncated data of other
- * codings. */
+/** Codings that runtimes with `node:zlib` decode. For other codings, not all runtimes detect truncated data. */
 export type ContentCoding = "gzip" | "deflate";
 
-/** Chunks of a decoder of `node:zlib` have at most this many bytes. */
+/** Maximum bytes of a chunk that a decoder of `node:zlib` returns. */
 const chunkBytes = 64 * 1024;
-/** Decoders get short chunks, so that svc notices the ratio of a bomb after a few megabytes. */
+/** Size of the chunks that a decoder receives. They are small, so that a bomb is detected after a
+ * few megabytes. */
 const countedSliceBytes = 16 * 1024;
-/** A body may decode to this many bytes at any ratio. */
+/** Up to this decoded size, the ratio is not checked. */
 const minCheckedBytes = 1024 * 1024;
-/** JSON and CSV rarely shrink to less than a hundredth; bombs shrink to a thousandth. */
+/** Maximum ratio. JSON and CSV rarely shrink to less than a hundredth; bombs shrink to a thousandth. */
 const maxRatio = 200;
 
 const zlib = builtinModule("node:zlib");
 const stream = builtinModule("node:stream");
 
-/** Returns the coding of a body, or null. Throws `138` for other codings, and for several. */
+/** Returns the coding of a body, or null. Throws `138` for unsupported codings, and for several. */
 export function contentCoding(headers: Headers): ContentCoding | null {
   const name = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   if (name === "" || name === "identity") return null;
@@ -29,8 +29,9 @@ export function contentCoding(headers: Headers): ContentCoding | null {
 }
 
 /**
- * If `isLimited`, the decoded length has another limit than a multiple of the body's. Throws `139` for corrupt
- * or cut data, `130` for a bomb, and what `pieces` throws.
+ * Yields the decoded chunks. With `isLimited`, the decoded length is limited elsewhere, not by a
+ * multiple of the body's length. Throws `139` for corrupt or truncated data, `130` for a bomb, and
+ * the errors of `pieces`.
  */
 export async function* decodedPieces(
   pieces: AsyncIterable<Uint8Array>,

@@ -1,5 +1,5 @@
-/** CSV bodies (RFC 4180), a line of names and then lines of values, as a JSON array of objects whose
- * values are strings or null. @module */
+/** Bodies in CSV (RFC 4180). A line of names and lines of values become a JSON array of objects,
+ * whose values are strings or null. @module */
 import type { Dialect } from "../../../base/dialect.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
@@ -13,41 +13,41 @@ import {
 import { maxNames, shortName } from "./body_names.ts";
 import { nextText, utf8Decoder } from "./utf8.ts";
 
-/** Where in the text the decoder is. */
+/** State of the decoder. */
 type Place = "record start" | "field start" | "plain field" | "quoted field" | "behind quote";
 
-/** A longer line is rejected: JavaScript's strings have at most 512 Mi characters, six for `\u0001`. */
+/** Maximum length of a line. JavaScript's strings have at most 512 Mi characters, and `\u0001` becomes six. */
 const maxRecordLength = 64 * 1024 * 1024;
 
 /**
- * Turns CSV into JSON. A field in quotes may hold commas, line breaks and, doubled, quotes; no other field
- * may hold a quote. Records end in LF, CRLF or CR, the first one always, the last one at the end of the
- * text. Blank lines are skipped.
+ * Converts CSV to JSON. A quoted field may contain commas, line breaks and doubled quotes; other
+ * fields contain no quotes. A record ends in LF, CRLF or CR, which the last one may lack. Blank
+ * lines are skipped.
  *
- * Each record has a field for each name, and no name occurs twice.
+ * Each record has a field for each name, and names are unique.
  */
 export class CsvDecoder implements BodyDecoder {
   readonly work = "converts";
   readonly #takes: PayloadUse;
   readonly #onKeys: OnKeys;
-  /** How NULL is written: `exact` without quotes, as `NULL` or nothing; `row text` as `NULL` alone. */
+  /** How NULL is written. `exact`: unquoted, as `NULL` or as nothing. `row text`: only as `NULL`. */
   readonly #form: Dialect["csv"];
   readonly #utf8 = utf8Decoder();
   readonly #bytes = new TextEncoder();
   #place: Place = "record start";
   #records = 0;
-  /** Text of the field so far. */
+  /** Text of the current field. */
   #field = "";
   #isQuoted = false;
-  /** Number of fields of the record so far, and of their characters. */
+  /** Number of complete fields in the current record, and of their characters. */
   #column = 0;
   #recordLength = 0;
   readonly #names: string[] = [];
   /** Text before the value of each name: `{"a":` and `,"b":`. */
   readonly #prefixes: string[] = [];
-  /** Whether the first row has ended. */
+  /** Whether the first row is complete. */
   #hasRows = false;
-  /** The JSON of the row so far, and of the rows that ended in the last chunk. */
+  /** JSON of the current row, and of the rows that ended in the last chunk. */
   #row = "";
   #rows = "";
   #lastRowEnd = -1;
@@ -98,7 +98,7 @@ export class CsvDecoder implements BodyDecoder {
     return errors.invalidBody(`parse error (${what}) at line ${this.#records + 1} of the CSV body`);
   }
 
-  /** Reads on from a position. Returns where it stopped. */
+  /** Parses from a position. Returns the position where it stopped. */
   #step(text: string, at: number): number {
     switch (this.#place) {
       case "record start":
@@ -144,7 +144,7 @@ export class CsvDecoder implements BodyDecoder {
     if (this.#records === 0 || this.#column < this.#names.length) this.#field += text;
   }
 
-  /** A comma or a line break ends a field. */
+  /** Reads the comma or line break after a field. */
   #delimiter(text: string, at: number): number {
     if (text[at] === ",") {
       this.#endField();
@@ -191,10 +191,8 @@ export class CsvDecoder implements BodyDecoder {
     this.#place = "record start";
   }
 
-  /**
-   * Functions look only at the first row, but for one whose unnamed parameter takes the whole,
-   * which has the empty name.
-   */
+  /** Ends a row. Functions use only the first row, except one with a single unnamed parameter,
+   * whose name is empty. */
   #endRow(): void {
     const [fields, names] = [this.#column, this.#names.length];
     if (fields !== names) {
@@ -213,7 +211,7 @@ export class CsvDecoder implements BodyDecoder {
   }
 }
 
-/** The text of a field without quotes. */
+/** Matches the text of an unquoted field. */
 const plainText = /[^",\r\n]*/y;
 
 function isLineBreak(character: string | undefined): boolean {

@@ -1,13 +1,13 @@
 /** Decodes the chunks of a body without blocking the event loop. @module */
 import type { BodyDecoder } from "./body_decoder.ts";
 
-/** Bytes that a decoder receives at a time. Decoding them takes some milliseconds at most. */
+/** Number of bytes that a decoder receives at a time, which takes it some milliseconds at most. */
 const sliceBytes = 64 * 1024;
 
-/** Bytes, read and written, between two pauses. Decoding them takes some milliseconds. */
+/** Number of bytes that are read and written between two pauses, which takes some milliseconds. */
 const maxBytesPerTurn = 256 * 1024;
 
-/** Each chunk is valid until the next one. Awaits `pause` after some milliseconds of work. */
+/** Yields the decoded chunks, each valid until the next. Calls `pause` after some milliseconds of work. */
 export async function* decodePieces(
   pieces: AsyncIterable<Uint8Array>,
   decoder: BodyDecoder,

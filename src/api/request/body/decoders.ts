@@ -17,7 +17,7 @@ const ascii = new TextEncoder();
 const noRows = ascii.encode("[]");
 const noArguments = ascii.encode("{}");
 
-/** JSON whose keys are the columns or the arguments: an object, objects of the same keys, or no rows. */
+/** JSON whose keys are columns or arguments: an object, objects of the same keys, or no rows. */
 export class JsonDecoder implements BodyDecoder {
   readonly work = "reads";
   readonly #takes: PayloadUse;
@@ -69,7 +69,7 @@ export class JsonDecoder implements BodyDecoder {
     return { lastRowEnd, areKeysKnown, isMixed, problem: null };
   }
 
-  /** A function is called without arguments by a body without bytes, too. */
+  /** Returns the payload. A body without bytes calls a function without arguments. */
   get #isEmptyCall(): boolean {
     return this.#length === 0 && this.#takes === "arguments";
   }
@@ -85,19 +85,19 @@ function rowsPayload(rows: Rows, text: Uint8Array): Payload {
 }
 
 export interface DecoderOptions {
-  /** Whether the payload may be cut between its rows. */
+  /** Whether the payload may be divided between rows. */
   readonly isCut: boolean;
 }
 
-/** JSON whose columns are named in the query string: PostgreSQL reads it as it is. */
+/** JSON for columns named in the query string. PostgreSQL parses it. */
 export class ColumnsJsonDecoder implements BodyDecoder {
   readonly work: "none" | "reads";
   readonly #takes: PayloadUse;
-  /** Finds rows, so that the text can be cut between them; null if it is not cut. */
+  /** Finds the ends of rows, so that the text can be divided; null if it is not divided. */
   readonly #scan: JsonRowsScan | null;
   readonly #mark = new MarkSkipper();
   #problem: string | null = null;
-  /** The first character that is not blank. */
+  /** The first character that is not white space. */
   #first: number | undefined;
   #length = 0;
 
@@ -137,7 +137,7 @@ export class ColumnsJsonDecoder implements BodyDecoder {
 const openBrace = 0x7b;
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** A kind of documents, which are read as a whole. */
+/** A kind of document that is parsed as a whole. */
 export interface DocumentForm {
   readonly maxBytes: number;
   readonly tooLarge: () => ServiceError;
@@ -145,7 +145,7 @@ export interface DocumentForm {
   readonly payload: (bytes: Uint8Array) => Payload;
 }
 
-/** Passes a JSON document on as it is, up to a limit. */
+/** Passes a JSON document on unchanged, up to a maximum size. */
 export class DocumentDecoder implements BodyDecoder {
   readonly work = "reads";
   readonly payload: DocumentForm["payload"];
@@ -173,10 +173,10 @@ export class DocumentDecoder implements BodyDecoder {
   }
 }
 
-/** Reading the structure of a longer document would hold up other requests. */
+/** Maximum size, because parsing the structure of a longer document would delay other requests. */
 const maxPatchBytes = 16 * 1024 * 1024;
 
-/** Returns the decoder of patch documents, which reads their structure. It throws `102`, `130` and `149`. */
+/** Returns the decoder of patch documents, which parses their structure. It throws `102`, `130` and `149`. */
 export function patchDecoder(format: PatchFormat): BodyDecoder {
   return new DocumentDecoder({
     maxBytes: maxPatchBytes,
@@ -186,7 +186,7 @@ export function patchDecoder(format: PatchFormat): BodyDecoder {
   });
 }
 
-/** The value of a single unnamed parameter, as it is. */
+/** The value of a single unnamed parameter, unchanged. */
 export class RawDecoder implements BodyDecoder {
   readonly work: "none" | "reads";
   readonly #type: "text" | "xml" | "bytea";

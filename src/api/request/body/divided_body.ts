@@ -1,21 +1,20 @@
-/** Receives long arrays of rows in chunks, and stores them in a file. @module */
+/** Receives a long array of rows, and stores it in a file in chunks. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { type SpoolFile, SpoolFullError } from "../../../base/lib/spool_file.ts";
 import type { BodyDecoder, Payload, RowCuts } from "./body_decoder.ts";
 import type { MinRate } from "../../../base/lib/time_limits.ts";
 
-/** Bodies of up to this many decoded bytes are sent to PostgreSQL whole. */
+/** Bodies up to this decoded size are sent to PostgreSQL as a whole. */
 export const maxWholeBytes = 4 * 1024 * 1024;
 
 /** How long bodies are divided. */
 export interface DivisionOptions {
-  /** Whether several statements may insert the rows; for null, whether the columns of some payload
-   * can. */
+  /** Returns whether several statements may insert the rows. A null payload checks whether any
+   * payload could be divided. */
   readonly isDivisible: (payload: Payload | null) => boolean;
-  /** Creates a file to store the rows in; null if the runtime has no files: the body stays
-   * whole. */
+  /** Creates a file to store the rows in; null in runtimes without files, where the body is not divided. */
   readonly openSpool: () => BodyFile | null;
-  /** Watches the client from the division on. */
+  /** Limits how slowly the client may send after the division began. */
   readonly minRate: MinRate;
 }
 
@@ -25,7 +24,7 @@ type BodyFile = Pick<SpoolFile, "append" | "close" | "endPiece" | "pieces">;
 /** A payload of rows. */
 export type JsonPayload = Extract<Payload, { readonly kind: "json" }>;
 
-/** The part of a body that was decoded before its division. */
+/** The part of a body that was decoded before it was divided. */
 export interface BodyStart {
   readonly bytes: Uint8Array;
   /** Position after the last row. */
@@ -33,8 +32,8 @@ export interface BodyStart {
 }
 
 /**
- * Returns the payload of a body with its rows in chunks: the rows in `start`, and in the rest that
- * a decoder returns. Stores them in a file up to the body's end, so that no connection waits for
+ * Returns the payload of a body with its rows in chunks: the rows in `start`, and those that the
+ * decoder returns later. A file stores them until the body ends, so that no connection waits for
  * the client. Throws `102`, `133` and `135`.
  */
 export async function divideBody(
@@ -69,25 +68,25 @@ function checkRows({ isMixed, problem }: RowCuts): void {
   if (isMixed) throw errors.mixedKeys();
 }
 
-/** An array is cut after the first row that ends beyond this many bytes. */
+/** An array is divided after the first row that ends beyond this size. */
 const pieceBytes = 1024 * 1024;
 
 const comma = 0x2c;
 const [beginArray, endArray] = [Uint8Array.of(0x5b), Uint8Array.of(0x5d)];
 
-/** Cuts the text of an array into arrays of whole rows, and stores each as a chunk. */
+/** Divides the text of an array into arrays of whole rows, and stores each as a chunk. */
 export class RowCutter {
   readonly #spool: Pick<BodyFile, "append" | "endPiece">;
   /** Bytes of the array that is being stored. */
   #length = 0;
-  /** Whether the comma between two arrays is still to come. */
+  /** Whether the comma between two arrays has not arrived yet. */
   #isBetween = false;
 
   constructor(spool: Pick<BodyFile, "append" | "endPiece">) {
     this.#spool = spool;
   }
 
-  /** Adds text, with the position after its last row or -1. */
+  /** Adds text. The position is that after its last row, or -1. */
   add(bytes: Uint8Array, rowEnd: number): void {
     let start = 0;
     if (this.#isBetween) {
@@ -107,7 +106,7 @@ export class RowCutter {
     this.add(bytes.subarray(rowEnd), -1);
   }
 
-  /** Ends the last array, which the text itself has closed, unless no row is left. */
+  /** Ends the last array, which has the closing bracket of the text, unless it has no rows. */
   end(): void {
     if (this.#length > 0) this.#spool.endPiece();
     this.#length = 0;

@@ -1,5 +1,5 @@
-/** Form bodies (`application/x-www-form-urlencoded`): as one JSON object of strings, or as the
- * values of arguments. @module */
+/** Bodies of forms (`application/x-www-form-urlencoded`): as one JSON object of strings, or as
+ * arguments. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { type BodyDecoder, noBytes, type Payload, type PayloadUse } from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";
@@ -7,10 +7,10 @@ import { nextText, nulError, utf8Decoder, utf8Text } from "./utf8.ts";
 
 const utf8 = new TextEncoder();
 
-/** Forms are decoded as a whole, so that a longer one is rejected. */
+/** Maximum size. Forms are decoded as a whole. */
 export const maxFormBytes = 1024 * 1024;
 
-/** Forms of more fields than this are rejected: reading half a million takes two seconds. */
+/** Maximum number of fields. Reading half a million takes two seconds. */
 export const maxFormFields = 16_384;
 
 /** Names and values in the order sent. */
@@ -50,21 +50,19 @@ export class FormDecoder implements BodyDecoder {
   }
 }
 
-/** Writes fields as one JSON object of strings; of a name the last value applies. */
+/** Writes fields as one JSON object of strings. The last value of a repeated name applies. */
 export function fieldsToJson(fields: FormFields): Uint8Array {
   return objectText([...new Map(fields)]);
 }
 
-/** A repeated name is repeated in the output: the last one applies, as PostgreSQL reads `json`. */
+/** Returns the text of an object. Repeated names are kept; PostgreSQL uses the last one. */
 function objectText(fields: FormFields): Uint8Array {
   const members = fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   return utf8.encode(`{${members.join(",")}}`);
 }
 
-/**
- * Reads the fields. `URLSearchParams` replaces escapes that are not UTF-8, and leaves out a question mark
- * at the beginning.
- */
+/** Parses the fields. `URLSearchParams` replaces escapes that are not UTF-8, and ignores a question
+ * mark at the beginning. */
 function fieldsOf(text: string): FormFields {
   if ((text.match(/[^&]+/g)?.length ?? 0) > maxFormFields) {
     throw errors.invalidBody(`A form has at most ${maxFormFields} fields`);
@@ -74,7 +72,7 @@ function fieldsOf(text: string): FormFields {
   return [...new URLSearchParams(`&${text}`)];
 }
 
-/** Returns the different names, sorted, and how many fields came after there were too many of them. */
+/** Returns the different names, sorted, and the number of fields after the maximum was reached. */
 function namesOf(
   fields: FormFields,
 ): { readonly keys: readonly string[]; readonly moreKeys: number } {

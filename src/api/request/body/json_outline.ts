@@ -1,5 +1,5 @@
-/** Reads the structure of a JSON text in one pass. Only names and strings become values, so that
- * numbers keep their digits and large values cost no memory. @module */
+/** Reads the structure of a JSON text in one pass. Only names and strings are decoded. So numbers
+ * keep their digits, and large values need no memory. @module */
 
 /** JSON's types of values. */
 export type JsonKind = "null" | "boolean" | "number" | "string" | "array" | "object";
@@ -27,7 +27,7 @@ const endsScalar: ReadonlySet<number> = new Set(
   [0x20, 0x09, 0x0a, 0x0d, comma, closeBracket, closeBrace],
 );
 
-/** A position in a text, which must be valid JSON. It is at the beginning of a value. */
+/** A position in a valid JSON text. It is at the start of a value. */
 export class JsonOutline {
   readonly #bytes: Uint8Array;
   #at: number;
@@ -41,7 +41,7 @@ export class JsonOutline {
     return kinds.get(this.#bytes[this.#at]!) ?? "number";
   }
 
-  /** Yields the names of an object, and stops at the value of each. Ends after the object. */
+  /** Yields the names of an object, and stops at each value. Ends after the object. */
   *members(): Generator<string> {
     for (const start of this.#items(closeBrace)) {
       this.#at = this.#endOfString(start);
@@ -53,7 +53,7 @@ export class JsonOutline {
     }
   }
 
-  /** Yields the positions in an array, and stops at each element. Ends after the array. */
+  /** Yields the indexes of an array, and stops at each element. Ends after the array. */
   *elements(): Generator<number> {
     let index = 0;
     for (const start of this.#items(closeBracket)) {
@@ -62,7 +62,7 @@ export class JsonOutline {
     }
   }
 
-  /** Returns a string, and moves past it; null for other values, which it leaves. */
+  /** Returns a string and moves past it. For other values, returns null and does not move. */
   string(): string | null {
     if (this.kind !== "string") return null;
     const start = this.#at;

@@ -1,8 +1,8 @@
-/** Reads the columns that a JSON body writes, without building its rows. @module */
+/** Finds the columns that a JSON body writes, without building its rows. @module */
 import { maxNameBytes, maxNames, nameText } from "./body_names.ts";
 import { JsonScanner } from "./json_scanner.ts";
 
-/** The content of a JSON text, as a relation or a function uses it. */
+/** The content of a JSON text, for a relation or a function. */
 export type JsonRows =
   /** One object, or objects that all have the same keys. */
   | {
@@ -15,16 +15,14 @@ export type JsonRows =
     /** Whether rows lack some of the keys. Default: false. */
     readonly keysVary?: true;
   }
-  /** An empty array or a scalar, which holds no row. */
+  /** An empty array or a scalar, which has no rows. */
   | { readonly kind: "none"; readonly isScalar: boolean }
-  /** An array with other elements than objects, or with objects of different keys. */
+  /** An array with elements other than objects, or with objects of different keys. */
   | { readonly kind: "mixed" }
   | { readonly kind: "malformed" };
 
-/**
- * Compares the keys of rows with the keys of the first row. If keys may vary, collects the keys of
- * all rows. Takes no byte order mark.
- */
+/** Compares the keys of each row with the keys of the first. If keys may vary, collects the keys of
+ * all rows. A byte order mark is an error. */
 export class JsonRowsScan {
   readonly #mayVary: boolean;
   readonly #scanner = new JsonScanner({
@@ -40,22 +38,22 @@ export class JsonRowsScan {
     },
     otherElement: () => this.isMixed = true,
   });
-  /** Keys of the first row with their indexes, in order of appearance. */
+  /** Keys of the first row with their indexes, in the order of the text. */
   readonly #indexes = new Map<string, number>();
-  /** Bytes of these keys as the first row spells them, one after the other. */
+  /** Bytes of these keys as spelled in the first row, concatenated. */
   #spelled = new Uint8Array(64);
   /** Ends of the keys in `#spelled`. */
   readonly #ends: number[] = [];
-  /** By index of a key: number of the last row that has it. */
+  /** By index of a key: number of the last row with the key. */
   readonly #seenIn: number[] = [];
   /** Number of keys of the first row beyond {@linkcode maxNames}. */
   #uncounted = 0;
-  /** Index of the key that is expected next, if the row has the order of the first one. */
+  /** Index of the key that is expected next, if the row has the order of the first row. */
   #next = 0;
   /** Number of different keys of the current row. */
   #distinct = 0;
   #count = 0;
-  /** Whether an element is not a row of the same keys. */
+  /** Whether an element is not a row with the same keys. */
   isMixed = false;
   #hasFirstRowEnded = false;
   #doVary = false;
@@ -64,7 +62,7 @@ export class JsonRowsScan {
     this.#mayVary = keysMayVary;
   }
 
-  /** Reads the next chunk. Returns false if the text is malformed. */
+  /** Scans the next chunk. Returns false if the text is malformed. */
   push(bytes: Uint8Array): boolean {
     return this.#scanner.push(bytes);
   }
@@ -74,7 +72,7 @@ export class JsonRowsScan {
     return this.#scanner.problem;
   }
 
-  /** True once the first row has ended, or has more keys than {@linkcode maxNames}. */
+  /** Whether the first row has ended, or has more keys than {@linkcode maxNames}. */
   get areKeysKnown(): boolean {
     return this.#hasFirstRowEnded || this.#uncounted > 0;
   }
@@ -88,7 +86,7 @@ export class JsonRowsScan {
     return this.#count;
   }
 
-  /** True if the last token ended a row of the top-level array. */
+  /** Whether the last token ended a row of the top-level array. */
   get isBehindRow(): boolean {
     return this.#scanner.isBehindElement && this.#count > 0;
   }
@@ -98,7 +96,7 @@ export class JsonRowsScan {
     return this.#scanner.end() ? this.rows() : { kind: "malformed" };
   }
 
-  /** Takes note that a row has other keys than those before. */
+  /** Records that a row has other keys than the previous ones. */
   #differ(): void {
     if (this.#mayVary) this.#doVary = true;
     else this.isMixed = true;
@@ -114,7 +112,8 @@ export class JsonRowsScan {
     this.#distinct++;
   }
 
-  /** Null beyond {@linkcode maxNames}. Keys spelled as in the first row are not decoded. */
+  /** Returns the index of a key; null beyond {@linkcode maxNames}. Keys with the spelling of the
+   * first row are not decoded. */
   #indexOf(bytes: Uint8Array, start: number, end: number): number | null {
     if (this.#isSpelledAs(this.#next, bytes, start, end)) return this.#next;
     const name = keyText(bytes, start, end);
@@ -131,7 +130,7 @@ export class JsonRowsScan {
     return index;
   }
 
-  /** True if a key has the spelling of one of the first row. Returns false for empty and long keys. */
+  /** Returns whether a key has the spelling of a key in the first row; false for empty and long keys. */
   #isSpelledAs(index: number, bytes: Uint8Array, start: number, end: number): boolean {
     const spelledEnd = this.#ends[index];
     if (spelledEnd === undefined) return false;
@@ -168,7 +167,7 @@ export class JsonRowsScan {
   }
 }
 
-/** Decodes a key. Shortens a key that is longer than any name of a column. */
+/** Decodes a key. A key longer than any column name is cut. */
 function keyText(bytes: Uint8Array, start: number, end: number): string {
   const text = nameText(bytes, start, end);
   const isEscaped = end - start <= maxNameBytes && text.includes("\\");

@@ -1,14 +1,16 @@
-/** Reads JSON text (RFC 8259) as UTF-8, chunk by chunk, and accepts exactly what `JSON.parse`
- * accepts, without making values. Chunks may be cut anywhere, inside of a character too. @module */
+/** Scans JSON text (RFC 8259) in UTF-8, chunk by chunk, without creating values. It accepts exactly
+ * what `JSON.parse` accepts. Chunks may end anywhere, also inside a character. @module */
 import { NameBuffer } from "./body_names.ts";
 
 /** Receives the positions of rows: the objects of a top-level array, or the top-level object. */
 export interface RowEvents {
   rowBegins(): void;
-  /** A key of the row, as it is spelled between its quotes; valid during the call. */
+  /**
+   * Receives a key of the row, as spelled between its quotes. The bytes are valid during the call.
+   */
   rowKey(bytes: Uint8Array, start: number, end: number): void;
   rowEnds(): void;
-  /** An element of the top-level array that is not an object. */
+  /** Called for an element of the top-level array that is not an object. */
   otherElement(): void;
 }
 
@@ -21,7 +23,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The token that is expected next, or the one that the scanner is inside of. */
+/** The token that is expected next, or that the chunk has ended in. */
 const expects = {
   value: 0,
   elementOrEnd: 1,
@@ -35,21 +37,21 @@ const expects = {
   nothing: 9,
 } as const;
 
-/** Most containers in each other: PostgreSQL reads JSON by recursion, and refuses fewer. */
+/** Maximum nesting. PostgreSQL parses JSON recursively, and its limit is lower. */
 const maxDepth = 65_536;
 
 export class JsonScanner {
   readonly #rows: RowEvents;
-  /** Opening byte of each container around a value, innermost last. */
+  /** Opening byte of each container around the current value, innermost last. */
   readonly #open: number[] = [];
-  /** Checks chunks from the first character beyond ASCII on; null before. */
+  /** Checks the UTF-8 of chunks from the first non-ASCII character on; null before it. */
   #utf8: TextDecoder | null = null;
-  /** The received part of a row's key that was cut, or null. */
+  /** The first part of a row's key that continues in the next chunk, or null. */
   #cutKey: NameBuffer | null = null;
   #expects: number = expects.value;
-  /** The place inside of a string, a number or a word. */
+  /** State inside a string, a number or a word. */
   #place: number = inText;
-  /** How many containers are open inside of a row; 0 before the first value. */
+  /** Nesting depth of a row's members; 0 before the first value. */
   #rowDepth = 0;
   /** Whether the text is neither an object nor an array. */
   isScalar = false;
@@ -77,7 +79,7 @@ export class JsonScanner {
     return this.#problem ?? (this.#before === 0 ? "The text is empty" : "The text ends early");
   }
 
-  /** Takes the next chunk. False when the text is malformed. */
+  /** Scans the next chunk. Returns false if the text is malformed. */
   push(bytes: Uint8Array): boolean {
     this.lastRowEnd = -1;
     let at = 0;
@@ -91,13 +93,15 @@ export class JsonScanner {
     return this.#expects !== expects.nothing;
   }
 
-  /** Takes the end. False when the text is malformed. */
+  /** Ends the text. Returns false if it is malformed. */
   end(): boolean {
     if (this.#expects === expects.restOfScalar) this.#endScalar();
     return this.#open.length === 0 && this.#expects === expects.delimiter;
   }
 
-  /** Reads a token, or several where they mostly follow each other; returns where it stopped. */
+  /**
+   * Scans a token, or several that often follow each other. Returns the position where it stopped.
+   */
   #step(bytes: Uint8Array, at: number): number {
     switch (this.#expects) {
       case expects.restOfString:
@@ -167,7 +171,7 @@ export class JsonScanner {
     return this.#become(isTooDeep ? expects.nothing : next, at);
   }
 
-  /** Reads a number or a word up to the first character that does not fit. */
+  /** Scans a number or a word up to the first character that does not belong to it. */
   #restOfScalar(bytes: Uint8Array, start: number): number {
     let at = start;
     let place = this.#expects === expects.restOfScalar ? this.#place : beginsScalar;
@@ -194,7 +198,7 @@ export class JsonScanner {
     return this.#key(bytes, at + 1);
   }
 
-  /** Reads the token after a value. */
+  /** Scans the token after a value. */
   #delimiter(bytes: Uint8Array, at: number): number {
     const code = bytes[at]!;
     const container = this.#open.at(-1);
@@ -246,7 +250,9 @@ export class JsonScanner {
     this.#cutKey = null;
   }
 
-  /** Moves past a string's closing quote, or to the position where it is cut or malformed. */
+  /**
+   * Returns the position after a string's closing quote, or where the string is cut or malformed.
+   */
   #endOfString(bytes: Uint8Array, start: number): number {
     let at = start;
     let place: number = this.#place;
@@ -267,19 +273,19 @@ export class JsonScanner {
   }
 }
 
-/** Places in a string: between two characters, after a backslash, before the last four digits. */
+/** States in a string: between characters, after a backslash, before the last four digits. */
 const [inText, escape, hex4, hex1] = [0, 1, 2, 5] as const;
-/** After the closing quote, and where no character fits any more. */
+/** After the closing quote, and malformed. */
 const [ended, invalid] = [-2, -1] as const;
 
-/** Returns the state after a byte inside of an escape. */
+/** Returns the state after a byte of an escape. */
 function nextInEscape(place: number, code: number): number {
   if (place === escape) return code === 0x75 ? hex4 : escapable.has(code) ? inText : invalid;
   if (!hexDigits.has(code)) return invalid;
   return place === hex1 ? inText : place + 1;
 }
 
-/** Whether the next chunk of a text is UTF-8. */
+/** Returns whether the next chunk of a text is UTF-8. */
 function isUtf8(bytes: Uint8Array, decoder: TextDecoder): boolean {
   try {
     decoder.decode(bytes, { stream: true });
@@ -289,7 +295,7 @@ function isUtf8(bytes: Uint8Array, decoder: TextDecoder): boolean {
   }
 }
 
-/** 1 for the ASCII characters that need no escape in a string. */
+/** Table of ASCII characters: 1 for those that need no escape in a string. */
 const isPlain = Uint8Array.from(
   { length: 256 },
   (_, code) => code >= 0x20 && code < 0x80 && code !== quote && code !== backslash ? 1 : 0,
@@ -306,7 +312,8 @@ const endsScalar: ReadonlySet<number> = new Set([zero, whole, fraction, power, b
 
 const scalarSteps = makeScalarSteps();
 
-/** Returns the next place in a number or a word at index `place << 8 | byte`; 0 where no byte fits. */
+/** Returns a table of state transitions for numbers and words, at index `state << 8 | byte`; 0 if
+ * the byte is not allowed. */
 function makeScalarSteps(): Uint8Array {
   const steps = new Uint8Array(32 << 8);
   const add = (from: readonly number[], characters: string, to: number) => {

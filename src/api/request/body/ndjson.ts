@@ -1,5 +1,4 @@
-/** Bodies of `application/x-ndjson`: one JSON object per line
- * (https://github.com/ndjson/ndjson-spec). @module */
+/** Bodies in NDJSON: one JSON object per line (https://github.com/ndjson/ndjson-spec). @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
 import {
@@ -14,7 +13,7 @@ import { JsonRowsScan } from "./json_rows.ts";
 import { MarkSkipper } from "./utf8.ts";
 
 const lineFeed = 0x0a;
-/** Space, tab and carriage return: the blanks of JSON that do not end a line. */
+/** White space of JSON that does not end a line: space, tab and carriage return. */
 const blanks: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0d]);
 
 const [beginArray, nextElement] = [Uint8Array.of(0x5b), Uint8Array.of(0x2c)];
@@ -22,29 +21,27 @@ const [endArray, noRows] = [Uint8Array.of(0x5d), Uint8Array.of(0x5b, 0x5d)];
 
 export interface NdjsonOptions {
   readonly takes: PayloadUse;
-  /** The query string names the columns, so that lines may have different keys. */
+  /** Whether the query string names the columns, so that lines may have different keys. */
   readonly columnsGiven: boolean;
-  /** Lines may have different keys, which are all collected. Default: false. */
+  /** Whether lines may have different keys, which are all collected. Default: false. */
   readonly keysMayVary?: boolean;
   readonly onKeys: OnKeys;
 }
 
-/**
- * Turns lines of JSON objects into the text of a JSON array. Skips blank lines. Throws `102`, with the
- * number of the line, if a line is not one JSON object, or has other keys than the first.
- */
+/** Converts lines of JSON objects to a JSON array. Skips blank lines. Throws `102` with the line
+ * number if a line is not one JSON object, or has other keys than the first. */
 export class NdjsonDecoder implements BodyDecoder {
   readonly work = "converts";
   readonly #options: NdjsonOptions;
   readonly #mark = new MarkSkipper();
   readonly #scan: JsonRowsScan;
-  /** The JSON of a chunk, and its length. A comma replaces each line feed, except the line feed of
-   * the previous chunk. */
+  /** The JSON of a chunk, and its length. Line feeds become commas, except the line feed that the
+   * previous chunk ended with. */
   #out = noBytes;
   #outLength = 0;
   /** Number of the current line, from 1. */
   #line = 1;
-  /** Whether the current line is not blank so far. */
+  /** Whether the current line has content. */
   #hasBegun = false;
   #rows = 0;
   #length = 0;

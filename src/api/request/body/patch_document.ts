@@ -1,15 +1,15 @@
-/** Reads the structure of patch documents: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902).
- * PostgreSQL reads their values, so that numbers keep their digits. @module */
+/** Parses the structure of patch documents: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902).
+ * PostgreSQL parses the values, so that numbers keep their digits. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { type JsonKind, JsonOutline } from "./json_outline.ts";
 
 /** `merge` is RFC 7396, `json` is RFC 6902, `extended` adds `set`, `incr`, `append` and `pull`. */
 export type PatchFormat = "merge" | "json" | "extended";
 
-/** Operations that take a value from the document. */
+/** Operations whose value is in the document. */
 type ValueOperator = "add" | "replace" | "set" | "test" | "incr" | "append" | "pull";
 
-/** One operation. Paths are the segments of JSON Pointers; the first one is a column. */
+/** One operation. Paths are the segments of JSON Pointers. The first segment is a column. */
 export type PatchOperation =
   & {
     /** Position in the document, from 1. */
@@ -29,24 +29,25 @@ export type PatchOperation =
     | { readonly operator: "merge"; readonly object: MergedObject }
   );
 
-/** An object of a merge patch: its members change the members of the object at this path. */
+/** An object of a merge patch. Its members change the members of the object at this path. */
 export interface MergedObject {
   /** Its path in the document. */
   readonly path: readonly string[];
   /** Keys whose members are removed. */
   readonly removed: readonly string[];
-  /** Members that are merged in turn. */
+  /** Members that are objects, which are merged recursively. */
   readonly objects: readonly (readonly [key: string, object: MergedObject])[];
-  /** Number of objects, with this one. */
+  /** Number of objects, including this one. */
   readonly size: number;
 }
 
-/** A patch, with its text as JSON. */
+/** A patch, and its text as JSON. */
 export interface PatchDocument {
   readonly operations: readonly PatchOperation[];
 }
 
-/** `members` bounds the objects of a merge patch. A copy of a value into itself doubles it. */
+/** Maximum sizes. `members` limits the objects of a merge patch. Copies are limited because a copy
+ * of a value into itself doubles it. */
 const limits = {
   operations: 1000,
   operationMembers: 16,
@@ -55,7 +56,7 @@ const limits = {
   copies: 4,
 } as const;
 
-/** Reads a document, whose text is JSON. Throws `149` if it is not one of its format. */
+/** Parses a document from valid JSON. Throws `149` if it does not have the format. */
 export function readPatch(text: Uint8Array, format: PatchFormat): PatchDocument {
   const outline = new JsonOutline(text);
   return { operations: format === "merge" ? readMerge(outline) : readOperations(outline, format) };
@@ -85,7 +86,7 @@ function tooMany(what: string, count: number): Error {
   return errors.invalidPatch(`More than ${count} ${what}`);
 }
 
-/** Reads the objects of a merge patch, and checks the number of their members. */
+/** Parses the objects of a merge patch, and limits the number of their members. */
 class MergeReader {
   readonly #outline: JsonOutline;
   #members = 0;
@@ -127,7 +128,7 @@ function readOperations(outline: JsonOutline, format: PatchFormat): readonly Pat
   return operations;
 }
 
-/** The members of an operation. A text is null if its member is missing or no text. */
+/** The members of an operation. A text is null if its member is missing or not a string. */
 interface OperationMembers {
   readonly op: string | null;
   readonly path: string | null;

@@ -22,17 +22,17 @@ export interface PayloadParts {
   /** The `Content-Type` header. Null if it is absent; the body is then JSON. */
   readonly contentType: string | null;
   readonly takes: PayloadUse;
-  /** How CSV writes NULL. Default: `exact`. */
+  /** How NULL is written in CSV. Default: `exact`. */
   readonly csv?: Dialect["csv"];
-  /** True if the query string names the columns. PostgreSQL then parses the JSON. */
+  /** Whether the query string names the columns. PostgreSQL then parses the JSON. */
   readonly columnsGiven: boolean;
-  /** True if the rows of a body may have different keys, which are all collected. Default: false. */
+  /** Whether rows may have different keys, which are all collected. Default: false. */
   readonly keysMayVary?: boolean;
-  /** True if the body may be a patch document. Default: false. */
+  /** Whether the body may be a patch document. Default: false. */
   readonly mayPatch?: boolean;
 }
 
-/** Returns the use of the body in an action; null if the action ignores the body. */
+/** Returns how an action uses its body; null if it ignores the body. */
 export function payloadUse(action: Action): PayloadUse | null {
   switch (action.kind) {
     case "insert":
@@ -51,29 +51,31 @@ export function payloadUse(action: Action): PayloadUse | null {
   }
 }
 
-/** Returns true if the arguments of a call are in its body. */
+/** Returns whether the arguments of a call are in its body. */
 export function hasArgumentsInBody({ method }: Extract<Action, { kind: "call" }>): boolean {
   return method === "POST" || method === "QUERY";
 }
 
-/** Whether `columns` names the columns to write. PUT ignores it; `*` means the body's keys. */
+/** Returns whether `columns` names the columns to write. PUT ignores it; `*` means the keys of the
+ * body. */
 export function usesColumns(action: Action, { columns, columnTree }: QueryParams): boolean {
   return columns !== null && action.kind !== "put" && !takesKeys(itemsOf(columnTree));
 }
 
-/** Whether the rows of a body may have different keys. */
+/** Returns whether rows of a body may have different keys. */
 export function mayKeysVary({ on, columnTree }: QueryParams): boolean {
   const items = itemsOf(columnTree);
   return on !== null || takesKeys(items) && items.some(({ kind }) => kind === "nested");
 }
 
-/** Format of a body. `raw` is the value of a function's single unnamed parameter. */
+/** Format of a body. `raw` is the value of a single unnamed parameter. */
 export type PayloadFormat = "json" | "csv" | "form" | "raw";
 
 export interface PayloadReader {
   readonly format: PayloadFormat;
-  /** True if the body belongs to a query request, whose length has a separate limit. Default:
-   * false. */
+  /**
+   * Whether the body belongs to a query request, which has a separate size limit. Default: false.
+   */
   readonly isQuery?: true;
   readonly begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder;
 }
@@ -107,7 +109,9 @@ const patchReaders: ReadersByMedia = {
   vendorPatch: ["json", () => patchDecoder("extended")],
 };
 
-/** Throws `107` for a type that is not accepted, before the server receives the body. */
+/**
+ * Returns the reader of a body. Throws `107` for an unsupported type, before the body is received.
+ */
 export function payloadReader(parts: PayloadParts): PayloadReader {
   const contentType = parts.contentType?.trim() || "application/json";
   const media = parseMediaType(contentType);

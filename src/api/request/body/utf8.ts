@@ -1,4 +1,4 @@
-/** Checks and byte order marks of texts that arrive in chunks. @module */
+/** Checks UTF-8 and byte order marks of texts that arrive in chunks. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
 
@@ -16,8 +16,7 @@ export function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** Decodes the next chunk of a body; null ends it. Throws `102` for NUL, and for other bytes than
- * UTF-8. */
+/** Decodes the next chunk of a body; null ends it. Throws `102` for NUL, and for bytes that are not UTF-8. */
 export function nextText(decoder: TextDecoder, piece: Uint8Array | null): string {
   if (piece?.includes(0)) throw nulError();
   return utf8Text(() =>
@@ -34,13 +33,12 @@ export function utf8Text(decode: () => string): string {
   }
 }
 
-/** The error of a body with the character NUL, which PostgreSQL has in no text. */
+/** Returns the error for a body with NUL, which PostgreSQL cannot store in text. */
 export function nulError(): ServiceError {
   return errors.invalidBody("The body holds the character NUL");
 }
 
-/** Leaves out a byte order mark (U+FEFF) at the beginning, if the first chunk of a body has all of
- * it. */
+/** Removes a byte order mark (U+FEFF) at the start, if the first chunk of a body contains all of it. */
 export class MarkSkipper {
   #hasBegun = false;
 

@@ -1,5 +1,4 @@
-/** Parameters that only reads have: `having`, `distinct`, `after`, `<embed>.any` and `@name`.
- * @module */
+/** Parameters of reads only: `having`, `distinct`, `after`, `<embed>.any` and `@name`. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { group } from "./logic_grammar.ts";
 import { field } from "./name_grammar.ts";
@@ -44,7 +43,7 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
   ]),
 ]);
 
-/** Returns whether a name is the name of a clause, unless its value is a filter. */
+/** Returns whether a parameter is a clause. It is not if its value is a filter. */
 export function isClauseName(name: string): boolean {
   return readers.has(name);
 }
@@ -65,7 +64,7 @@ function distinct(scanner: Scanner): Clause {
 
 const comma = ['","'] as const;
 
-/** Returns undefined for names of no clause. `path` lacks the last segment. Throws `100`. */
+/** Parses a clause; undefined if the name is not a clause. `path` lacks the last segment. Throws `100`. */
 export function readClause(
   { name, value }: ValuedParam,
   path: readonly string[],
@@ -84,8 +83,7 @@ export function textName(name: string): string | null {
   return /^@ *([\p{L}0-9_$]+(?: +[\p{L}0-9_$]+)*) *$/u.exec(name)?.[1] ?? null;
 }
 
-/** Returns the texts of `@name` parameters; if a name occurs twice, the last one applies. Throws
- * `177`. */
+/** Returns the texts of `@name` parameters. The last value of a repeated name applies. Throws `177`. */
 export function readTexts(params: readonly ValuedParam[]): ReadonlyMap<string, string> {
   if (params.length > maxTexts) throw errors.queryTooComplex(maxTexts, "'@' parameters");
   return new Map(params.map(({ name, value }) => [textName(name)!, value]));

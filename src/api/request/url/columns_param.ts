@@ -17,7 +17,8 @@ export function readNames(what: string, raw: string | null | undefined): readonl
   return typeof raw === "string" ? readText({ what, raw, isWhole: true }, columns) : null;
 }
 
-/** Reads `columns`, which is a tree in inserts only. Raises `100` for text that is neither list nor tree. */
+/** Parses `columns`, which can be a tree only in inserts. Throws `100` if the text is neither a
+ * list nor a tree. */
 export function readColumns(
   raw: string | null | undefined,
   mayNest: boolean,
@@ -34,7 +35,8 @@ export function readColumns(
 
 const what = "columns parameter";
 
-/** Returns the error for text that is not a tree: a list of names may end where the tree does not. */
+/** Returns the items of a tree, or an error. A list of names may be followed by ignored text, a
+ * tree may not. */
 function readTree(raw: string): readonly ColumnItem[] | ServiceError {
   try {
     return readText({ what, raw }, columnTree);
@@ -44,14 +46,14 @@ function readTree(raw: string): readonly ColumnItem[] | ServiceError {
   }
 }
 
-/** Whether `*` is one of the items, at any depth: the keys of the body are columns then. */
+/** Returns whether `*` is an item at any depth, so that keys of the body are columns. */
 export function takesKeys(items: readonly ColumnItem[]): boolean {
   return items.some((item) =>
     item.kind === "all" || item.kind === "nested" && takesKeys(item.items)
   );
 }
 
-/** Returns the items of a tree; none if there is no tree. */
+/** Returns the items of a tree; empty if there is no tree. */
 export function itemsOf(tree: ColumnTree | null): readonly ColumnItem[] {
   return tree === null || tree.items instanceof ServiceError ? [] : tree.items;
 }
@@ -63,8 +65,7 @@ function sorted(names: readonly string[]): readonly string[] {
 /** Last segments of the parameters that address a nested item. */
 export const levelSegments: ReadonlySet<string> = new Set(["on_conflict", "resolution"]);
 
-/** Reads `<path>.on_conflict` and `<path>.resolution`; if an item occurs twice, the first one
- * applies. Raises `100`. */
+/** Parses `<path>.on_conflict` and `<path>.resolution`. The first one for an item applies. Throws `100`. */
 export function readLevelConflicts(
   params: readonly ValuedParam[],
 ): readonly AtLevel<LevelConflict>[] {

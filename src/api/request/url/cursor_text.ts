@@ -1,16 +1,19 @@
-/** The text of a cursor: base64url (RFC 4648, section 5) of the JSON `[1,"<fingerprint>",[key,…]]`.
- * It is not signed: a forged cursor only compares with other values. @module */
+/**
+ * The text of a cursor: base64url (RFC 4648, section 5) of the JSON `[1,"<fingerprint>",[key,…]]`.
+ * It is not signed, because a forged cursor only changes the values that rows are compared with.
+ * @module
+ */
 import { base64url } from "jose";
 
 export interface CursorPosition {
-  /** Identifies the order, and the rows that it sorts. */
+  /** Identifies the order and the sorted rows. */
   readonly fingerprint: string;
-  /** The row's values of the terms of the order, as texts; null for NULL. */
+  /** The row's values of the order's terms, as texts; null for NULL. */
   readonly keys: readonly (string | null)[];
 }
 
 const version = 1;
-/** Longer texts are refused before they are decoded. */
+/** Longer texts are rejected before they are decoded. */
 const maxCursorLength = 4096;
 export const maxCursorKeys = 16;
 
@@ -36,12 +39,12 @@ function isKey(key: unknown): key is string | null {
   return key === null || isText(key);
 }
 
-/** PostgreSQL has no text with the character U+0000. */
+/** Returns whether PostgreSQL can store a text: it has no U+0000. */
 function isText(value: unknown): value is string {
   return typeof value === "string" && value.isWellFormed() && !value.includes("\0");
 }
 
-/** Returns the text of a position. PostgreSQL makes the same text of a row. */
+/** Returns the cursor of a position. PostgreSQL renders the same text for a row. */
 export function writeCursor({ fingerprint, keys }: CursorPosition): string {
   return base64url.encode(JSON.stringify([version, fingerprint, keys]));
 }

@@ -17,7 +17,7 @@ const longestOperator = Math.max(...[...operators.keys()].map((word) => word.len
 
 export type OperatorExpression = Pick<Filter, "negated" | "operation">;
 
-/** `op-expr = [ "not." ] operation`, where the literals are read by `value`. */
+/** `op-expr = [ "not." ] operation`; `value` parses the operands. */
 export function operatorExpression(
   scanner: Scanner,
   value: Production<string>,
@@ -27,12 +27,12 @@ export function operatorExpression(
   return { negated, operation: operation(scanner, value, negated ? operatorLabel : notOrOperator) };
 }
 
-/** Whether a text that does not parse is meant as a comparison. */
+/** Returns whether text that cannot be parsed was probably meant as a comparison. */
 export function isCommitted(text: string): boolean {
   return /^(?:not|in|is)\./.test(text);
 }
 
-/** `value = *any`: the rest, as it is. */
+/** `value = *any`: the rest of the text, unchanged. */
 export function restOfText(scanner: Scanner): string {
   const rest = scanner.text.slice(scanner.position);
   scanner.position = scanner.text.length;
@@ -88,7 +88,7 @@ function operation(
   }
 }
 
-/** The row whose value is compared: the same one, or the one that an upsert proposes. */
+/** The row of the compared value: the same row, or the row that an upsert proposes. */
 const rowMarks = ["(col).", "(excluded)."] as const;
 
 type ColumnOperator = Extract<Operation, { readonly kind: "column" }>["operator"];
@@ -97,7 +97,7 @@ function columnOperator({ kind, word }: Operator): ColumnOperator | null {
   return /^(?:simple|quantified|pattern|isdistinct)$/.test(kind) ? word as ColumnOperator : null;
 }
 
-/** Reads lower-case letters; they must be an operator to the last. */
+/** Reads lower-case letters, which must all belong to the operator. */
 function operatorWord(scanner: Scanner, labels: readonly string[]): Operator {
   const { text, position } = scanner;
   const [word = ""] = /^[a-z]+/.exec(text.slice(position, position + longestOperator + 1)) ?? [];
@@ -113,7 +113,7 @@ function operatorWord(scanner: Scanner, labels: readonly string[]): Operator {
   return scanner.fail(known > 0 ? operatorLabel : labels, position + known + shared);
 }
 
-/** Length of the longest operator that a word begins with, or 0. */
+/** Returns the length of the longest operator with which a word begins, or 0. */
 function longestKnownStart(word: string): number {
   let length = word.length;
   while (length > 0 && !operators.has(word.slice(0, length))) length--;
@@ -125,7 +125,7 @@ function operand(scanner: Scanner, value: Production<string>): string {
   return noted(scanner, value);
 }
 
-/** Reads an operand, and notes its place. */
+/** Parses an operand, and records its position. */
 function noted<T>(scanner: Scanner, production: Production<T>): T {
   const start = scanner.position;
   const read = production(scanner);
@@ -145,7 +145,7 @@ function languageOf(scanner: Scanner): string {
   return language;
 }
 
-/** `word = "null" / "not_null" / "true" / "false" / "unknown"` in any case; text after it is left. */
+/** `word = "null" / "not_null" / "true" / "false" / "unknown"` in any case; text after it is not read. */
 function isTest(scanner: Scanner): Operation {
   scanner.take(".", operatorLabel);
   const { text, position } = scanner;
@@ -185,7 +185,7 @@ function element(scanner: Scanner): string {
   return quotedWhole(scanner) ?? bare(scanner);
 }
 
-/** A quoted text that is directly followed by `,`, `)` or the end. */
+/** A quoted text, directly followed by `,`, `)` or the end. */
 export function quotedWhole(scanner: Scanner): string | undefined {
   if (!scanner.sees('"')) return undefined;
   const start = scanner.position;

@@ -1,13 +1,13 @@
 /** Writes filters of columns as parameters of the query string. @module */
 import { encodeText } from "../../../base/http/percent.ts";
 
-/** Returns a column's name as queries write it: in quotes if it is reserved, or no plain name. */
+/** Returns a column's name for a query string. It is quoted if it is reserved or not a plain name. */
 export function queryName(column: string): string {
   const isPlain = bareName.test(column) && !reserved.has(column);
   return isPlain ? column : `"${column.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-/** Names that have another meaning where a query may have a column. */
+/** Names with another meaning in places where a query may have a column. */
 const reserved: ReadonlySet<string> = new Set([
   ...["select", "columns", "on_conflict", "on", "lock", "order", "and", "or", "not"],
   ...["limit", "offset", "having", "distinct", "group", "after", "before", "any", "all", "none"],
@@ -16,7 +16,7 @@ const word = "[\\p{L}0-9_$]+";
 const words = `${word}(?: +${word})*`;
 const bareName = new RegExp(`^${words}(?:-${words})*$`, "u");
 
-/** Returns the encoded filter that finds the rows with a value, which is null or PostgreSQL's text. */
+/** Returns an encoded filter that finds rows with a value, which is null or text of PostgreSQL. */
 export function equalParam(column: string, value: string | null): string {
   return `${encodeText(queryName(column))}=${
     value === null ? "is.null" : `eq.${encodeText(value)}`

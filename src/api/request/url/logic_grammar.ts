@@ -34,7 +34,7 @@ function members(scanner: Scanner): readonly LogicTree[] {
   return trees;
 }
 
-/** `tree = filter / [ "not." ] ( "and" / "or" ) group`; no filter begins as a group does. */
+/** `tree = filter / [ "not." ] ( "and" / "or" ) group`; a filter never begins like a group. */
 function tree(scanner: Scanner): LogicTree {
   scanner.skipBlanks();
   const start = scanner.position;
@@ -86,7 +86,7 @@ function seesQuantifier({ text, position }: Scanner): EmbedQuantifier | null {
   return (quantifierStart.exec(text)?.[1] ?? null) as EmbedQuantifier | null;
 }
 
-/** `filter = operand "." op-expr`, whose first name has been read. */
+/** `filter = operand "." op-expr`, after its first name. */
 function filter(scanner: Scanner, first: string): Filter {
   const compared = fieldOrOperand(scanner, first);
   scanner.take(".", delimiter);

@@ -80,14 +80,15 @@ export function ident(scanner: Scanner): string | undefined {
   return end === start ? undefined : text.slice(start, end);
 }
 
-/** `cast = ident`: the name of a type, which is part of the SQL unchanged. */
+/** `cast = ident`: the name of a type, which becomes part of the SQL. */
 export function cast(scanner: Scanner): string {
   const read = ident(scanner);
   scanner.expect(letterOrDigit);
   return read ?? scanner.fail();
 }
 
-/** How many UTF-16 units the next character of a name has; 0 when another character does. */
+/** Returns the number of UTF-16 units of the next name character; 0 if the next character cannot be
+ * part of a name. */
 function nameUnits(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code < 0x80) {
@@ -110,7 +111,7 @@ export function field(scanner: Scanner): Field {
   return fieldFrom(scanner, name(scanner));
 }
 
-/** Reads the rest of a field whose name has been read. */
+/** Parses the rest of a field, after its name. */
 export function fieldFrom(scanner: Scanner, name: string): Field {
   const steps = path(scanner);
   scanner.skipBlanks();
@@ -133,7 +134,7 @@ function path(scanner: Scanner): readonly PathStep[] {
   return steps ?? noPath;
 }
 
-/** `operand = index / key`; a minus sign commits to an index. */
+/** `operand = index / key`; after a minus sign, only an index is possible. */
 function operand(scanner: Scanner): PathStep["operand"] {
   const start = scanner.position;
   const negative = scanner.skip("-");
@@ -153,7 +154,7 @@ function countDigits(text: string, start: number): number {
   return at - start;
 }
 
-/** Whether what follows ends an index: `->`, `::`, `.`, `,`, `)` or the end. */
+/** Returns whether the next text ends an index: `->`, `::`, `.`, `,`, `)` or the end. */
 function endsIndex(scanner: Scanner): boolean {
   return scanner.atEnd || scanner.code === dot || scanner.sees(",") || scanner.sees(")") ||
     scanner.sees("->") || scanner.sees("::");
@@ -180,7 +181,7 @@ function keyPiece(scanner: Scanner): string | undefined {
   return at === position ? undefined : text.slice(position, at).trim();
 }
 
-/** A field at a level: the names before it lead to the level. */
+/** A field at a level. The names before it lead to the level. */
 export interface TreePath {
   readonly path: readonly string[];
   readonly field: Field;
@@ -188,7 +189,7 @@ export interface TreePath {
 
 export const root: readonly string[] = [];
 
-/** `name-path = names path`; text after it is the caller's to judge. */
+/** `name-path = names path`; the caller checks the text after it. */
 export function treePath(scanner: Scanner): TreePath {
   const segments = names(scanner);
   const last = segments.length - 1;
@@ -210,13 +211,13 @@ export function wholeNames(scanner: Scanner): readonly string[] {
   return segments;
 }
 
-/** The level of a parameter, from the segments before its last. Raises `100`. */
+/** Returns the level of a parameter, from all segments but the last. Throws `100`. */
 export function levelOf(name: string): readonly string[] {
   if (!name.includes(".")) return root;
   return readText({ what: "tree path", raw: name }, wholeNames).slice(0, -1);
 }
 
-/** A text that is the same for the same level only, and empty for the root; no name holds NUL. */
+/** Returns a text that identifies a level; empty for the root. Names contain no NUL. */
 export function levelKey(path: readonly string[]): string {
   return path.map((name) => `${name}\0`).join("");
 }

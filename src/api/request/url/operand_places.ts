@@ -7,13 +7,13 @@ import { type OperandSpan, Scanner } from "./scanner.ts";
 /** An operand: a text, or the elements of a list. */
 export interface OperandPlace {
   readonly span: OperandSpan;
-  /** Its field is null for the field that the parameter's name is. */
+  /** Its field is null if it is the parameter's name. */
   readonly condition: Pick<Filter, "operand" | "operation"> & {
     readonly field: Filter["field"] | null;
   };
 }
 
-/** Returns the operands of a filter or of a group in parentheses; null for another value. */
+/** Returns the operands of a filter or a group in parentheses; null for other values. */
 export function operandPlaces(value: string): readonly OperandPlace[] | null {
   const scanner = new Scanner(value);
   const spans: OperandSpan[] = [];

@@ -1,10 +1,8 @@
-/** The operators of filters, in one table. Grammar, SQL, plan cache and hints read it. @module */
+/** The operators of filters in one table, which grammar, SQL, plan cache and hints use. @module */
 
 interface OperatorRow {
-  /**
-   * `quantified` takes `(any)` and `(all)`. So does `pattern`, whose operand is a pattern and not a value of the
-   * column's type. `fullText` takes a language.
-   */
+  /** `quantified` takes `(any)` and `(all)`. So does `pattern`, whose operand is a pattern in place
+   * of a value. `fullText` takes a language. */
   readonly kind:
     | "simple"
     | "quantified"
@@ -14,9 +12,9 @@ interface OperatorRow {
     | "in"
     | "is"
     | "isdistinct";
-  /** The operator of PostgreSQL; for `fullText`, the function that makes the query. */
+  /** The operator in PostgreSQL. For `fullText`: the function that creates the query. */
   readonly sql: string;
-  /** Whether the operand becomes a parameter as it is. The plan cache then has one plan for all operands. */
+  /** Whether the operand becomes a parameter unchanged, so that one cached plan serves all operands. */
   readonly isParam?: true;
 }
 
@@ -63,7 +61,7 @@ export type SimilarityOperator = WordsOf<"similar">;
 export type FullTextOperator = WordsOf<"fullText">;
 export type OperatorWord = keyof Table;
 
-/** A word and the row of it. */
+/** A word and its row. */
 export type Operator =
   & {
     [Word in keyof Table]: Table[Word] & { readonly word: Word };
@@ -76,7 +74,7 @@ export const operators: ReadonlyMap<string, Operator> = new Map(
 
 export const operatorWords: readonly string[] = [...operators.keys()];
 
-/** Returns the operator of PostgreSQL, or the name of the function that makes a text query. */
+/** Returns the operator in PostgreSQL, or the name of the function that creates a text query. */
 export function operatorSql(word: OperatorWord): string {
   return table[word].sql;
 }

@@ -29,7 +29,7 @@ function term(scanner: Scanner): OrderTerm {
   return { ...ordered, ...placement(scanner) };
 }
 
-/** A column of an embed, or a longer operand within one. */
+/** A column of an embed, or a longer operand in it. */
 function relatedTerm(
   relation: string,
   operand: RelatedOperand,

@@ -1,4 +1,4 @@
-/** The query string: it assigns each parameter to a clause, and parses its value. @module */
+/** Assigns each parameter of the query string to a clause, and parses its value. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { ServiceError } from "../../../base/errors/service_error.ts";
 import { isClauseName, readClause, readTexts, textName } from "./clause_params.ts";
@@ -31,22 +31,21 @@ import { Scanner } from "./scanner.ts";
 import { select } from "./select_grammar.ts";
 import { relatedFrom } from "./value_grammar.ts";
 
-/** On GET of a function, parameters that are neither reserved nor filters are arguments. */
+/** `call`: GET of a function, where parameters are arguments unless they are reserved or filters. */
 export type QueryMode = WriteMode | "relation" | "call-get" | "call-post";
 
 type WriteMode = "insert" | "update" | "put" | "delete";
 
-/** Names that are reserved as a whole; if one occurs twice, the first one applies, even without a
- * value. */
+/** Names that are reserved as a whole. The first parameter of a name applies, even if its value is empty. */
 type WholeName = "select" | "columns" | "on_conflict";
 
-/** If one of these occurs twice, the first one with a value applies. */
+/** Names of which the first parameter with a value applies. */
 type SingleName = "on" | "lock" | "conflictIndex" | "conflictColumns" | "conflictWhere";
 
-/** `levels` are the parameters of nested items of `columns`. */
+/** `levels`: the parameters for nested items of `columns`. */
 type ListName = SingleName | "levels" | "order" | "logic" | "limits" | "texts" | "filters";
 
-/** The parameters that the statement of a mode does not apply, by what they are. */
+/** Parameters by their kind that have no effect in a mode. */
 const unapplied: Readonly<Record<QueryMode, readonly (WholeName | ListName)[]>> = {
   insert: ["filters", "logic", "limits"],
   update: ["on_conflict"],
@@ -57,7 +56,7 @@ const unapplied: Readonly<Record<QueryMode, readonly (WholeName | ListName)[]>> 
   relation: [],
 };
 
-/** Reserved last segments of a name, and what a parameter with such a name is. */
+/** Reserved last segments of names, with the kind of such parameters. */
 const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map([
   ["order", "order"],
   ["and", "logic"],
@@ -67,11 +66,11 @@ const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map(
 ]);
 
 /**
- * Reads a raw query string, without its question mark. Raises `100` for the first parameter that
- * cannot be read: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
- * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`; `195` for an invalid `lock`;
- * `196` for a filter as the value of `columns` or `on_conflict`.
- * `canonicalOf` writes the canonical form.
+ * Parses a raw query string without the question mark. Throws `100` for the first invalid
+ * parameter: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
+ * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`; `195` for an invalid
+ * `lock`; `196` for a filter as the value of `columns` or `on_conflict`. `canonicalOf` writes the
+ * canonical form.
  */
 export function parseQuery(
   raw: string,
@@ -109,7 +108,7 @@ export function parseQuery(
   };
 }
 
-/** Returns the names of parameters about conflicts. */
+/** Returns the names of parameters that concern conflicts. */
 function readConflictNames(
   sorted: Omit<ReturnType<typeof sortParams>, "unused">,
 ): Pick<QueryParams, "conflictColumns" | "conflictIndex" | "onConflict"> {
@@ -123,7 +122,7 @@ function readConflictNames(
 
 const nothing: readonly never[] = [];
 
-/** Whether a parameter of this name may be no filter or argument in some requests. */
+/** Returns whether a parameter of this name is reserved in some requests, and not a filter or argument. */
 export function isParameterName(name: string): boolean {
   return isWholeName(name) || name === "on" || name === "lock" || lastSegments.has(name) ||
     name === "not.and" || name === "not.or" || name.startsWith("@") ||
@@ -143,7 +142,7 @@ function refuseNul(params: readonly QueryParam[]): void {
   });
 }
 
-/** Returns the parameters by what they are, in query order. Throws `196` for a filter as `columns` or `on_conflict`. */
+/** Returns the parameters by kind, in query order. Throws `196` for a filter as `columns` or `on_conflict`. */
 function sortParams(params: readonly QueryParam[], mode: QueryMode) {
   const whole: Partial<Record<WholeName, string | null>> = {};
   const lists: Partial<Record<ListName, ValuedParam[]>> = {};
@@ -172,7 +171,7 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode) {
   return { ...whole, ...lists, unused };
 }
 
-/** Returns why a parameter that is not repeated has no effect; undefined if it has one. */
+/** Returns why a single parameter has no effect; undefined if it has one. */
 function whyUnused(
   kind: WholeName | ListName,
   { name, value }: ValuedParam,
@@ -202,7 +201,7 @@ function isWholeName(name: string): name is WholeName {
   return name === "select" || name === "columns" || name === "on_conflict";
 }
 
-/** Parameters of an insert that would otherwise filter an embed of the name `on_conflict`. */
+/** Parameters of an insert that would otherwise be filters on an embed named `on_conflict`. */
 const conflictParameters = new Map(
   [
     ["on_conflict.index", "conflictIndex"],
@@ -215,7 +214,7 @@ function isLevelConflict(name: string): boolean {
   return name.includes(".") && levelSegments.has(lastSegment(name));
 }
 
-/** Returns whether a value reads as a filter: `eq.5`. */
+/** Returns whether a value can be parsed as a filter: `eq.5`. */
 export function isFilter(value: string): boolean {
   return new Scanner(value).attempt(wholeExpression) !== undefined;
 }
@@ -224,7 +223,7 @@ function wholeExpression(scanner: Scanner): OperatorExpression {
   return operatorExpression(scanner, restOfText);
 }
 
-/** Whether the value of `on` is a list of columns: a filter has a dot outside of quotes. */
+/** Returns whether the value of `on` is a list of columns. A filter has a dot outside of quotes. */
 function isNameList(value: string): boolean {
   return !value.replace(/"(?:[^"\\]|\\.)*"/gs, "").includes(".");
 }
@@ -243,7 +242,7 @@ function lastSegment(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }
 
-/** Reads a group whose conditions must all hold. */
+/** Parses a group whose conditions must all hold. */
 function readCondition(raw: string | undefined): LogicGroup | null {
   if (raw === undefined) return null;
   const children = readText({ what: "on_conflict.where parameter", raw }, group);
@@ -269,7 +268,7 @@ function readOrders(params: readonly ValuedParam[]): readonly AtLevel<readonly O
   return [...levels.values()];
 }
 
-/** The words `and` and `or` precede the value, so that column numbers include them. */
+/** Parses a group. The word `and` or `or` is put before the value, so that column numbers include it. */
 function readLogic({ name, value }: ValuedParam, mode: QueryMode): AtLevel<LogicGroup> {
   const names = readText({ what: "logic path", raw: name }, wholeNames);
   const operator = names.at(-1) === "and" ? "and" : "or";
@@ -328,19 +327,21 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
   return { filters, filterNames, clauses, callArguments };
 }
 
-/** PostgREST does not know them: they are arguments of parameters of that name. */
+/** Returns whether a value is a clause or filter that PostgREST does not have. It is an argument if
+ * a parameter has that name. */
 export function isArgumentOrFilter({ kind }: Operation): boolean {
   return kind === "column" || kind === "similar";
 }
 
-/** Text after a condition of a write may be meant to narrow it. */
+/** Returns whether a mode is a write, where text after a condition is an error: it may be meant to
+ * restrict it. */
 function isWrite(mode: QueryMode): boolean {
   return mode !== "relation" && !mode.startsWith("call");
 }
 
 type ComparedColumn = Pick<Filter, "field" | "operand" | "prefersColumn">;
 
-/** Returns undefined where reading throws an error: any text is allowed there. */
+/** Returns the result; undefined if parsing throws an error. Used for values that may be any text. */
 function ignoringErrors<T>(read: () => T): T | undefined {
   try {
     return read();

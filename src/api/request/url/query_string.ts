@@ -16,7 +16,7 @@ const ampersand = 0x26;
 const semicolon = 0x3b;
 const equals = 0x3d;
 
-/** Divides a raw query string at `&` and `;`, and its parts at their first `=`. */
+/** Splits a raw query string at `&` and `;`, and each part at its first `=`. */
 export function splitQuery(raw: string): readonly QueryParam[] {
   const params: QueryParam[] = [];
   let start = 0;
@@ -34,14 +34,14 @@ export function splitQuery(raw: string): readonly QueryParam[] {
   return params;
 }
 
-/** A parameter of the root that another value replaces. */
+/** A parameter of the root whose value is replaced. */
 export interface ReplacedParam {
   readonly name: string;
-  /** Null to leave the parameter out. */
+  /** Null to remove the parameter. */
   readonly value: string | null;
 }
 
-/** The rest stays as it was sent, but for characters that end a link target or a header. */
+/** Replaces parameters. The rest is unchanged, except characters that would end a link target or a header. */
 export function withParams(raw: string, params: readonly ReplacedParam[]): string {
   const replaced = new Set(params.map(({ name }) => name));
   const kept = raw.split(/[&;]/).filter((piece) => {
@@ -57,13 +57,14 @@ export function withParams(raw: string, params: readonly ReplacedParam[]): strin
   );
 }
 
-/** Decodes percent signs and plus signs; bytes that are not UTF-8 become U+FFFD. */
+/** Decodes percent signs and plus signs. Bytes that are not UTF-8 become U+FFFD. */
 export function decodeQueryText(raw: string): string {
   const spaced = raw.includes("+") ? raw.replaceAll("+", " ") : raw;
   return percentDecode(spaced, "replace");
 }
 
-/** Sorts by name, joins values of one name by commas, encodes all but unreserved characters. */
+/** Returns the canonical form: sorted by name, values of a name joined by commas, all but
+ * unreserved characters encoded. */
 export function canonicalQuery(params: readonly QueryParam[]): string {
   const groups = new Map<string, string[]>();
   for (const { name, value } of params) {
@@ -73,7 +74,7 @@ export function canonicalQuery(params: readonly QueryParam[]): string {
     .map((name) => `${encodeText(name)}=${groups.get(name)!.join(",")}`).join("&");
 }
 
-/** As {@linkcode canonicalQuery}, but parameters of one name stay apart. */
+/** Returns the form of {@linkcode canonicalQuery} in which repeated parameters are not joined. */
 export function equivalentQuery(params: readonly QueryParam[]): string {
   const sorted = params.toSorted((one, other) =>
     one.name < other.name ? -1 : Number(one.name > other.name)

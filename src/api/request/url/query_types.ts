@@ -27,7 +27,7 @@ export interface SelectAll {
   readonly only?: "selectable";
 }
 
-/** `-column`: leaves a column out of `*` and `**` before it. */
+/** `-column`: removes a column from `*` and `**` before it. */
 export interface SelectLeftOut {
   readonly kind: "leftOut";
   readonly column: string;
@@ -43,7 +43,7 @@ export interface SelectRelation {
   readonly hint: string | null;
   readonly join: JoinType | null;
   readonly select: readonly SelectItem[];
-  /** Type of `merge_action()::type`, which reads as an embed without columns. */
+  /** Type of `merge_action()::type`, which is parsed as an embed without columns. */
   readonly cast?: string;
 }
 
@@ -80,7 +80,7 @@ export type Operation =
     readonly kind: "column";
     readonly operator: SimpleOperator | "isdistinct";
     readonly operand: Operand;
-    /** `n.lt(excluded).n`: the value comes from the row that an upsert proposes. */
+    /** `n.lt(excluded).n`: the value is taken from the row that an upsert proposes. */
     readonly isExcluded: boolean;
   }
   | {
@@ -93,18 +93,19 @@ export type Operation =
 export interface Filter {
   readonly kind: "filter";
   readonly field: Field;
-  /** The compared value if it is more than the field; the field is then its first name. */
+  /** The compared value if it is not just the field; the field is then its first name. */
   readonly operand?: Operand;
-  /** True if a column of the field's name is compared before the operand: it is a parameter's name. */
+  /** Whether a column with the field's name is compared in place of the operand. Set if the value
+   * is a parameter's name. */
   readonly prefersColumn?: true;
   readonly negated: boolean;
   readonly operation: Operation;
 }
 
-/** A filter, a group of them, or a test of an embed's rows. */
+/** A filter, a group of conditions, or a test of an embed's rows. */
 export type LogicTree = Filter | LogicGroup | EmbedTest;
 
-/** A test how many rows of an embed fulfil conditions: `tools.any(price.gt.1,name.eq.saw)`. */
+/** A test of how many rows of an embed satisfy conditions: `tools.any(price.gt.1,name.eq.saw)`. */
 export interface EmbedTest {
   readonly kind: "embedTest";
   /** Name or alias of the embed. */
@@ -127,29 +128,29 @@ export interface OrderTerm {
   /** Name or alias of a to-one embed of the same level, for `order=rel(col)`. */
   readonly relation: string | null;
   readonly field: Field;
-  /** The value that sorts if it is more than the field. */
+  /** The value to sort by if it is not just the field. */
   readonly operand?: Operand;
   readonly direction: "asc" | "desc" | null;
   readonly nulls: "first" | "last" | null;
 }
 
-/** Something addressed at a level: `[]` is the root, else names or aliases of embeds from it. */
+/** A value at a level. The level is `[]` for the root, else names or aliases of embeds. */
 export interface AtLevel<T> {
   readonly path: readonly string[];
   readonly value: T;
 }
 
-/** A parameter that only reads have. */
+/** A parameter that only reads accept. */
 export type Clause =
   | { readonly kind: "having"; readonly group: LogicGroup }
-  /** A condition on the level that embeds the tested rows. */
+  /** A condition on the level that contains the tested embed. */
   | { readonly kind: "embedTest"; readonly test: EmbedTest }
-  /** Fields or keys of which equal rows appear once; `all` means whole rows. */
+  /** Fields or keys by which rows are distinct; `all` means whole rows. */
   | { readonly kind: "distinct"; readonly fields: readonly Field[] | "all" }
   /** The rows after a cursor, or before it. */
   | { readonly kind: "page"; readonly direction: PageDirection; readonly cursor: string };
 
-/** The rows of a page: rows after or before a position in the order. */
+/** The rows of a page: after or before a position in the order. */
 export type PageDirection = "after" | "before";
 
 /** A clause, and the parameter that contains it. */
@@ -159,12 +160,12 @@ export interface NamedClause extends AtLevel<Clause> {
 }
 
 export type ColumnItem =
-  /** The keys of the objects of the level. */
+  /** The keys of the level's objects. */
   | { readonly kind: "all" }
   | { readonly kind: "column"; readonly name: string }
   | NestedItem;
 
-/** `alias:target!hint(…)`: rows of a related relation, inside of the objects of the level. */
+/** `alias:target!hint(…)`: rows of a related relation, nested in the objects of the level. */
 export interface NestedItem {
   readonly kind: "nested";
   readonly target: string;
@@ -173,11 +174,11 @@ export interface NestedItem {
   readonly items: readonly ColumnItem[];
 }
 
-/** `columns` of an insert with more than names in it. */
+/** `columns` of an insert that is more than a list of names. */
 export interface ColumnTree {
-  /** An error if the text is not a tree. */
+  /** An error if the text cannot be parsed as a tree. */
   readonly items: readonly ColumnItem[] | ServiceError;
-  /** Name at which a list of names ends, before ignored text, or null. */
+  /** Name after which ignored text follows a list of names, or null. */
   readonly listEnd: string | null;
 }
 
@@ -187,10 +188,10 @@ export interface LevelConflict {
   readonly resolution: "merge-duplicates" | "ignore-duplicates" | "return-existing" | null;
 }
 
-/** How a limited write treats rows that other transactions have locked: it skips them, or fails. */
+/** Treatment of rows that other transactions have locked, by a limited write: it skips them, or fails. */
 export type RowLock = "skip" | "nowait";
 
-/** Positions of the first and the last row, from 0. The last row is included; null means no limit. */
+/** Positions of the first and last row, from 0. The last row is included; null means no limit. */
 export interface RowBounds {
   readonly first: bigint;
   readonly last: bigint | null;
@@ -203,27 +204,27 @@ export interface UnusedParam {
 }
 
 export interface QueryParams {
-  /** Empty when absent or empty: all columns. */
+  /** Empty if `select` is absent or empty, which means all columns. */
   readonly select: readonly SelectItem[];
-  /** `select` is absent or exactly `*`; an empty one is not the default. */
+  /** Whether `select` is absent or exactly `*`. An empty `select` is not the default. */
   readonly defaultSelect: boolean;
-  /** Filters in query order; parameters of the root have an empty path. */
+  /** Filters in query order. Filters of the root have an empty path. */
   readonly filters: readonly AtLevel<Filter>[];
-  /** Raw names of filters, in query order: PUT compares them with the primary key. */
+  /** Raw names of filters, in query order. PUT compares them with the primary key. */
   readonly filterNames: readonly string[];
   readonly logic: readonly AtLevel<LogicGroup>[];
-  /** First of each level wins; later ones are left out. */
+  /** The first order of each level. */
   readonly order: readonly AtLevel<readonly OrderTerm[]>[];
-  /** `limit`/`offset` of embedded levels, as integers that PostgreSQL will judge. */
+  /** `limit`/`offset` of embeds, as integers that PostgreSQL checks. */
   readonly limits: readonly AtLevel<
     { readonly limit: bigint | null; readonly offset: bigint | null }
   >[];
   /** `lock` of a limited write; null when absent. */
   readonly lock: RowLock | null;
-  /** Root `limit`, `offset` values: null when absent or unreadable. */
+  /** Values of the root's `limit` and `offset`; null if absent or invalid. */
   readonly limit: bigint | null;
   readonly offset: bigint | null;
-  /** Whether any `limit`/`offset` parameter, of any level, is present. */
+  /** Whether there is a `limit`/`offset` parameter at any level. */
   readonly hasLimits: boolean;
   /** Sorted, without duplicates; null when absent. */
   readonly columns: readonly string[] | null;
@@ -232,22 +233,22 @@ export interface QueryParams {
   /** POST: how nested items resolve conflicts. */
   readonly levelConflicts: readonly AtLevel<LevelConflict>[];
   readonly onConflict: readonly string[] | null;
-  /** POST: the unique index that duplicates are found by; null when absent. */
+  /** POST: the unique index by which duplicates are found; null if absent. */
   readonly conflictIndex: string | null;
-  /** POST: the columns to update in rows that exist; null when absent. */
+  /** POST: the columns to update in existing rows; null if absent. */
   readonly conflictColumns: readonly string[] | null;
-  /** POST: the condition of updating rows that exist; null when absent. */
+  /** POST: the condition for updates of existing rows; null if absent. */
   readonly conflictWhere: LogicGroup | null;
-  /** PATCH: the columns by which rows of the body match rows of the relation; null when absent. */
+  /** PATCH: the columns by which rows of the body match rows of the relation; null if absent. */
   readonly on: readonly string[] | null;
-  /** `having` and the like. On GET and HEAD of a function, an argument may have the name of one. */
+  /** `having` and similar clauses. On GET and HEAD of a function, an argument may have such a name. */
   readonly clauses: readonly NamedClause[];
   /** Texts of `@name` parameters. */
   readonly texts: ReadonlyMap<string, string>;
   /** GET/HEAD on functions: arguments in query order. */
   readonly callArguments: readonly (readonly [name: string, value: string])[];
-  /** Parameters without effect, in no order. */
+  /** Parameters without effect, unordered. */
   readonly unused: readonly UnusedParam[];
-  /** Canonical form for `Content-Location`, without the question mark; empty when no parameters. */
+  /** Canonical form for `Content-Location`, without the question mark; empty if there are no parameters. */
   readonly canonical: string;
 }

@@ -1,4 +1,4 @@
-/** Reads a parameter of the query string by a grammar, and words why it cannot be read. @module */
+/** Parses a parameter of the query string by a grammar, and words the error if that fails. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
 import { operators } from "./operators.ts";
@@ -8,18 +8,18 @@ export interface Source {
   /** Name of the text, for the error: `filter`, `tree path`, `select parameter`, … */
   readonly what: string;
   readonly raw: string;
-  /** The column that a filter names. Default: the text names it. */
+  /** The column of the filter. Default: the text contains its name. */
   readonly column?: string;
-  /** Whether no text may follow. Default: the production names it. */
+  /** Whether further text is an error. Default: the production decides. */
   readonly isWhole?: boolean;
 }
 
-/** Reads a text by a production. Raises `100`. */
+/** Parses a text by a production. Throws `100`. */
 export function readText<T>(source: Source, production: Production<T>): T {
   return readFrom(new Scanner(source.raw), source, production);
 }
 
-/** Continues at the position of a scanner. Raises `100`. */
+/** Continues parsing at the position of a scanner. Throws `100`. */
 export function readFrom<T>(scanner: Scanner, source: Source, production: Production<T>): T {
   const read = scanner.read(production);
   if (read === undefined) throw parseError(scanner, source);
@@ -31,7 +31,7 @@ export function readFrom<T>(scanner: Scanner, source: Source, production: Produc
   return read;
 }
 
-/** Makes the error of a text that did not fit. Columns count characters, from 1. */
+/** Returns the error of a text that does not match. Columns count characters from 1. */
 export function parseError(scanner: Scanner, source: Source): ServiceError {
   const failure = scanner.failure();
   return errors.parse({
@@ -62,7 +62,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ["\t", "\\t"],
 ]);
 
-/** A character between quotes; what is not printable ASCII as its decimal number. */
+/** Returns a character in quotes. A character that is not printable ASCII is its decimal number. */
 function quoted(character: string, quote: string): string {
   const code = character.codePointAt(0) ?? 0;
   const shown = character === quote
@@ -71,8 +71,8 @@ function quoted(character: string, quote: string): string {
   return quote + shown + quote;
 }
 
-/** `price lacks an operator`; null if the parser's text is better. A group's text names the
- * column. */
+/** Returns for example `price lacks an operator`; null if the parser's message is better. The
+ * column is named if the text is a group. */
 function problemInWords(
   { at, unexpected, expected, rule }: ParseFailure,
   text: string,
@@ -91,7 +91,7 @@ function problemInWords(
   return isName ? `a name is missing ${place}` : null;
 }
 
-/** The operator is absent, unknown, or not followed by a dot. */
+/** Returns the problem of an operator: absent, unknown, or not followed by a dot. */
 function operatorProblem(text: string, at: number, column: string | undefined): string {
   const [head = "", name = ""] = column === undefined
     ? /^.*[(,]\s*([^(),.]*)\.?/s.exec(text.slice(0, at)) ?? []

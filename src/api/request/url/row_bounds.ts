@@ -10,15 +10,15 @@ const noRows: RowBounds = { first: 0n, last: -1n };
 
 export interface RowBoundsParts {
   readonly method: string;
-  /** The `Range` header, which only GET and QUERY use. */
+  /** The `Range` header, which is used by GET and QUERY only. */
   readonly range: string | null;
   readonly query: Pick<QueryParams, "limit" | "offset" | "hasLimits" | "order">;
 }
 
 /**
- * Intersects `limit` and `offset` with `Range`. Throws `103` when nothing is left, although
- * `limit=0` may request no rows; `109` for PATCH and DELETE with limits and without an order of the
- * root; `114` for PUT with bounds.
+ * Intersects `limit` and `offset` with `Range`. Throws `103` if no rows remain, except for
+ * `limit=0`; `109` for PATCH and DELETE with limits and without an order of the root; `114` for PUT
+ * with bounds.
  */
 export function chooseRowBounds({ method, range, query }: RowBoundsParts): RowBounds {
   const header = method === "GET" || method === "QUERY" ? parseRange(range) : null;
@@ -50,7 +50,7 @@ function intersect(wanted: RowBounds, header: RowBounds): RowBounds {
   );
 }
 
-/** The lower of two bounds, where null means no bound. */
+/** Returns the lower of two bounds; null means no bound. */
 function lower(one: bigint | null, other: bigint | null): bigint | null {
   if (one === null || other === null) return one ?? other;
   return one < other ? one : other;
@@ -64,7 +64,7 @@ interface Level {
   offset: bigint | null;
 }
 
-/** Reads parameters whose names end in `limit` or `offset`; the last one of a level applies. */
+/** Parses parameters whose names end in `limit` or `offset`. The last one of a level applies. */
 export function readLimits(params: readonly ValuedParam[]): Limits {
   if (params.length === 0) return noLimits;
   const levels = new Map<string, Level>();
@@ -84,10 +84,10 @@ export function readLimits(params: readonly ValuedParam[]): Limits {
 
 const noLimits: Limits = { limits: [], limit: null, offset: null, hasLimits: false };
 
-/** More digits are refused by PostgreSQL, whatever they are. Reading them all would take long. */
+/** PostgreSQL rejects integers with more digits. They are not parsed, because that would take long. */
 const maxDigits = 1000;
 
-/** An integer with blanks around it, of any size; null for any other text. */
+/** Parses an integer of any size, with blanks around it; null for other texts. */
 export function readCount(text: string): bigint | null {
   const digits = text.trim();
   if (!/^-?[0-9]+$/.test(digits)) return null;

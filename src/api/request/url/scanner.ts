@@ -1,40 +1,41 @@
-/** A position in one parameter of the query string, which remembers where the text stopped fitting at
- * the farthest, and what was expected there. @module */
+/** A position in a parameter of the query string. Records the farthest position that parsing
+ * reached, and the tokens expected there. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 
-/** Reads at a scanner's position, and moves it past the text. Fails by a method of the scanner. */
+/** Parses at a scanner's position, and moves it past the text. Fails by a method of the scanner. */
 export type Production<T> = (scanner: Scanner) => T;
 
-/** Thrown where a text does not fit. It is not an error: {@linkcode Scanner.read} catches it. */
+/** Thrown if a text does not match. It is not an error: {@linkcode Scanner.read} catches it. */
 const mismatch = Symbol("mismatch");
 
-/** An operand's first index, and the index after its last one. */
+/** The index of an operand's first character, and the index after its last. */
 export type OperandSpan = readonly [start: number, end: number];
 
 export interface ParseFailure {
-  /** Where the text stopped fitting, in UTF-16 units. */
+  /** Position of the first character that does not match, in UTF-16 units. */
   readonly at: number;
-  /** The character that did not fit; null at the end of the text. */
+  /** The character that does not match; null at the end of the text. */
   readonly unexpected: string | null;
-  /** Whether the text was complete there, so that its end was expected as well. */
+  /** Whether the text was complete at that position, so that its end was also expected. */
   readonly endExpected: boolean;
-  /** Labels of the expected tokens in the order of the attempts; with repetitions. */
+  /** Labels of the expected tokens in the order of the attempts, with repetitions. */
   readonly expected: readonly string[];
-  /** A rule that was broken although the text fitted. */
+  /** A violated rule, if the text matches the grammar. */
   readonly rule: string | null;
 }
 
-/** Later stages recurse; PostgreSQL's memory grows with the square of the depth of embeds. */
+/** Maximum nesting. Later stages are recursive, and PostgreSQL's memory grows with the square of
+ * the depth of embeds. */
 export const maxNesting = { logic: 500, select: 50 } as const;
 
-/** Most parts of a kind in a request: conditions, items of `select`, terms of `order` … */
+/** Maximum number of parts of one kind in a request: conditions, items of `select`, terms of `order` … */
 export const maxParts = 10_000;
 
 export class Scanner {
   readonly text: string;
   /** Index of the next character. */
   position: number;
-  /** Where the operands of conditions are, if they are noted. Default: they are not. */
+  /** Positions of the operands of conditions, if they are recorded. Default: they are not. */
   operandSpans: OperandSpan[] | null = null;
   #nesting = 0;
   #parts = 0;
@@ -51,7 +52,7 @@ export class Scanner {
     this.position = position;
   }
 
-  /** Counts a part of the list that the text is, in all of its levels. Throws `177` after the last allowed one. */
+  /** Counts a part of the list, at all levels together. Throws `177` if there are too many. */
   countPart(kind: string): void {
     if (++this.#parts > maxParts) throw errors.queryTooComplex(maxParts, kind);
   }
@@ -67,12 +68,12 @@ export class Scanner {
     return read;
   }
 
-  /** Counts a step into a JSON value. Throws `177` after the last allowed one. */
+  /** Counts a step into a JSON value. Throws `177` if there are too many. */
   countJsonStep(): void {
     if (++this.#jsonSteps > maxParts) throw errors.queryTooComplex(maxParts, "steps into JSON");
   }
 
-  /** The next character as a UTF-16 unit; NaN at the end. */
+  /** Returns the next character as a UTF-16 unit; NaN at the end. */
   get code(): number {
     return this.text.charCodeAt(this.position);
   }
@@ -81,12 +82,12 @@ export class Scanner {
     return this.position >= this.text.length;
   }
 
-  /** Whether the text continues with a literal. */
+  /** Returns whether the text continues with a literal. */
   sees(literal: string): boolean {
     return this.text.startsWith(literal, this.position);
   }
 
-  /** Moves past a literal if the text continues with it. */
+  /** Moves past a literal if it follows. */
   skip(literal: string): boolean {
     if (!this.sees(literal)) return false;
     this.position += literal.length;
@@ -101,23 +102,23 @@ export class Scanner {
     }
   }
 
-  /** Moves past a literal. Otherwise fails: one of `labels` was expected. */
+  /** Moves past a literal. If it does not follow, fails with `labels` as the expected tokens. */
   take(literal: string, labels: readonly string[]): void {
     if (!this.skip(literal)) this.fail(labels, this.#mismatch(literal));
   }
 
-  /** Moves past the first of `words` that the text continues with. Fails otherwise. */
+  /** Moves past the first of `words` that follows. Fails if none of them does. */
   takeWord<Word extends string>(words: readonly Word[], labels: readonly string[]): Word {
     return words.find((word) => this.skip(word)) ??
       this.fail(labels, this.#mismatch(words[0] ?? ""));
   }
 
-  /** Position at which the text departs from an expected literal. */
+  /** Returns the position of the first difference to an expected literal. */
   #mismatch(literal: string): number {
     return this.position + commonStart(literal, this.text.slice(this.position));
   }
 
-  /** Notes what would have fitted here, and which character did not. */
+  /** Records the tokens expected here, and the character that does not match. */
   expect(labels: readonly string[], unexpectedAt = this.position): void {
     if (this.#silent || this.position < this.#farthest) return;
     if (this.position > this.#farthest) {
@@ -128,13 +129,13 @@ export class Scanner {
     this.#expected.push(labels);
   }
 
-  /** Fails. One of `labels` was expected here; without them, the notes describe it. */
+  /** Fails. The expected tokens are `labels`, or else those recorded. */
   fail(labels?: readonly string[], unexpectedAt = this.position): never {
     if (labels !== undefined) this.expect(labels, unexpectedAt);
     throw mismatch;
   }
 
-  /** Fails, since the end of the text was expected here, or one of `labels`. */
+  /** Fails. The end of the text was expected here, or one of `labels`. */
   failAtEnd(labels: readonly string[]): never {
     this.expect(labels);
     this.expect(endOfInput);
@@ -142,19 +143,19 @@ export class Scanner {
     throw mismatch;
   }
 
-  /** Fails unless the text ends here. `labels` could have followed. */
+  /** Fails unless the text ends here. `labels` are the tokens that could also follow. */
   takeEnd(labels: readonly string[]): void {
     if (!this.atEnd) this.failAtEnd(labels);
   }
 
-  /** Forgets what was noted, for when another reading of the text explains more. */
+  /** Drops the records of an attempt, because another one explains the failure better. */
   forget(): void {
     this.#farthest = -1;
     this.#endExpected = false;
     this.#expected.length = 0;
   }
 
-  /** Reads by a production. Returns undefined if it fails; `failure` then gives the reason. */
+  /** Parses by a production. Returns undefined if it fails; `failure` then has the reason. */
   read<T>(production: Production<T>): T | undefined {
     try {
       return production(this);
@@ -164,7 +165,7 @@ export class Scanner {
     }
   }
 
-  /** Reads by a production. If it fails, restores the position and drops its notes. */
+  /** Parses by a production. If it fails, restores the position and drops its records. */
   attempt<T>(production: Production<T>): T | undefined {
     const { position } = this;
     const silent = this.#silent;
@@ -175,7 +176,7 @@ export class Scanner {
     return read;
   }
 
-  /** Reads by a production one level deeper. Fails beyond {@linkcode maxNesting}. */
+  /** Parses by a production one level deeper. Fails beyond {@linkcode maxNesting}. */
   nested<T>(kind: keyof typeof maxNesting, production: Production<T>): T {
     if (this.#nesting >= maxNesting[kind]) {
       if (this.#silent) throw mismatch;
@@ -195,7 +196,7 @@ export class Scanner {
     return this.#nesting > 0;
   }
 
-  /** Why the text did not fit. */
+  /** Returns why the text does not match. */
   failure(): ParseFailure {
     const at = Math.max(this.#farthest, 0);
     const shownAt = this.#endExpected || this.#rule !== null ? at : this.#unexpectedAt;
@@ -210,7 +211,7 @@ export class Scanner {
   }
 }
 
-/** How many characters the beginnings of two texts share. */
+/** Returns the length of the common start of two texts. */
 export function commonStart(one: string, other: string): number {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length++;

@@ -74,7 +74,7 @@ interface EmbedHead {
   readonly join: JoinType | null;
 }
 
-/** `embed = target params "(" [ select ] ")"`, after the first name of the target. */
+/** `embed = target params "(" [ select ] ")"`, after the target's first name. */
 function embed(scanner: Scanner, first: string): Omit<SelectSpread, "kind"> {
   const place = placeOf(scanner, first);
   const head = parameters(scanner);
@@ -82,12 +82,12 @@ function embed(scanner: Scanner, first: string): Omit<SelectSpread, "kind"> {
   return { ...place, ...head, select: scanner.nested("select", embedded) };
 }
 
-/** `target = name [ "/" name ]`: a relation, or a schema and its relation; after the first name. */
+/** `target = name [ "/" name ]`: a relation, or a schema and its relation; after its first name. */
 function placeOf(scanner: Scanner, first: string): Pick<SelectSpread, "schema" | "target"> {
   return scanner.skip("/") ? { schema: first, target: name(scanner) } : { target: first };
 }
 
-/** `params = 0*2( "!left" / "!inner" / "!" name )`; the first hint and the first join count. */
+/** `params = 0*2( "!left" / "!inner" / "!" name )`; the first hint and the first join apply. */
 function parameters(scanner: Scanner): EmbedHead {
   let hint: string | null = null;
   let join: JoinType | null = null;
@@ -122,7 +122,8 @@ function embedded(scanner: Scanner): readonly SelectItem[] {
   return read;
 }
 
-/** `[ name ":" ] ( relation / "count()" / field-item )`; no relation without a schema is called `count`. */
+/** `[ name ":" ] ( relation / "count()" / field-item )`; a relation without a schema cannot be
+ * called `count`. */
 function named(scanner: Scanner): SelectItem {
   if (scanner.skip("count()")) return countItem(scanner, null);
   const first = name(scanner);
@@ -154,7 +155,7 @@ function relationOrField(
   return isMergeAction(item) && scanner.skip("::") ? { ...item, cast: cast(scanner) } : item;
 }
 
-/** Whether an item is `merge_action()`: what an upsert did with the row, or an embed of that name. */
+/** Returns whether an item is `merge_action()`: what an upsert did with the row, or an embed of that name. */
 export function isMergeAction({ schema, target, hint, join, select }: SelectRelation): boolean {
   return schema === undefined && target === "merge_action" && hint === null && join === null &&
     select.length === 0;
@@ -196,7 +197,7 @@ function optionalCast(scanner: Scanner): string | null {
   return null;
 }
 
-/** Returns an item. Fails unless it ends before `)`, `,` or the end outside of parentheses. */
+/** Returns an item. Fails unless `)`, `,` or the end follows. */
 function atItemEnd<Item>(scanner: Scanner, item: Item): Item {
   scanner.skipBlanks();
   if (scanner.sees(",") || scanner.sees(")") || scanner.atEnd && !scanner.isNested) return item;

@@ -14,9 +14,9 @@ import type {
   ValueStep,
 } from "./value_types.ts";
 
-/** The most calls in one value, including calls in arguments. */
+/** Maximum number of calls in one value, including calls in arguments. */
 export const maxCallsOfValue = 8;
-/** The most embeds around a value: `a(b(c))` has two. */
+/** Maximum number of embeds around a value: `a(b(c))` has two. */
 export const maxRelatedDepth = 10;
 
 const argumentLabel = ["argument"] as const;
@@ -27,15 +27,15 @@ const relatedEnd = ['")"'] as const;
 /** `.name(`: the beginning of a call. */
 const callStart = /\.([a-z_][a-z0-9_]*)\(/y;
 
-/** Words that no call has as its name, because a group or an operator can follow a name. */
+/** Words that cannot be names of calls, because a group or an operator can follow a name. */
 const groupWords: ReadonlySet<string> = new Set(["any", "all", "none"]);
 
-/** Returns true if a cast or a call follows. */
+/** Returns whether a cast or a call follows. */
 function seesStep(scanner: Scanner): boolean {
   return scanner.sees("::") || callName(scanner) !== null;
 }
 
-/** Returns true if a call follows. An operator with a parenthesis does not count: `a.in.(1)`. */
+/** Returns whether a call follows. An operator with a parenthesis is not a call: `a.in.(1)`. */
 export function seesCall(scanner: Scanner): boolean {
   return callName(scanner) !== null;
 }
@@ -47,7 +47,7 @@ function callName({ code, text, position }: Scanner): string | null {
   return found === null || operators.has(found) || groupWords.has(found) ? null : found;
 }
 
-/** Reads the casts and calls after a field; null means `count()`. */
+/** Parses the casts and calls after a field; null means `count()`. */
 function stepped(scanner: Scanner, field: Field | null): Operand {
   return { kind: "value", value: { field, steps: steps(scanner) } };
 }
@@ -110,7 +110,7 @@ function argument(scanner: Scanner, count: CallCount): ValueArgument {
 
 const numberPattern = /-?[0-9]+(?:\.[0-9]+)?(?=[ \t]*[,)])/y;
 
-/** `number = [ "-" ] 1*DIGIT [ "." 1*DIGIT ]`, before `,` or `)`: null if a value follows. */
+/** `number = [ "-" ] 1*DIGIT [ "." 1*DIGIT ]`, before `,` or `)`; null if it is the start of a value. */
 function number(scanner: Scanner): string | null {
   numberPattern.lastIndex = scanner.position;
   const found = numberPattern.exec(scanner.text)?.[0] ?? null;
@@ -139,7 +139,7 @@ function text(scanner: Scanner): ValueArgument {
   return { kind: "text", text: read };
 }
 
-/** `value = ( field / "count()" ) steps`, whose name has been read. */
+/** `value = ( field / "count()" ) steps`, after its name. */
 function valueFrom(scanner: Scanner, first: string, count?: CallCount): Value {
   const field = first === "count" && scanner.skip("()") ? null : fieldFrom(scanner, first);
   const read = steps(scanner, count);
@@ -156,7 +156,7 @@ export function operand(scanner: Scanner, depth = 0): Operand {
   return { kind: "value", value: valueFrom(scanner, first) };
 }
 
-/** `related = name "(" operand ")"`, whose name has been read. */
+/** `related = name "(" operand ")"`, after its name. */
 export function relatedFrom(scanner: Scanner, embed: string, depth = 0): RelatedOperand {
   if (depth >= maxRelatedDepth) {
     throw errors.queryTooComplex(maxRelatedDepth, "embeds around one value");
@@ -167,7 +167,7 @@ export function relatedFrom(scanner: Scanner, embed: string, depth = 0): Related
   return { kind: "related", embed, operand: inner };
 }
 
-/** `related / value`, whose first name has been read. */
+/** `related / value`, after its first name. */
 export function fieldOrOperand(
   scanner: Scanner,
   first: string,

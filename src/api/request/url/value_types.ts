@@ -1,12 +1,12 @@
 /** Values in the query string: columns followed by casts and calls, such as
  * `bought.date_trunc(month)::date` and `price.sum().round(2)`. @module */
 
-/** One step of a JSON path. `->` keeps JSON, `->>` gives text. */
+/** One step of a JSON path. `->` returns JSON, `->>` text. */
 export interface PathStep {
   readonly arrow: "->" | "->>";
   readonly operand:
     | { readonly kind: "key"; readonly key: string }
-    /** Decimal digits with an optional minus sign, as sent. */
+    /** Decimal digits with an optional minus sign, as received. */
     | { readonly kind: "index"; readonly index: string };
 }
 
@@ -20,7 +20,7 @@ export interface Field {
 export interface Value {
   /** Null for `count()`, the number of rows. */
   readonly field: Field | null;
-  /** Casts and calls, each of which applies to everything before it. */
+  /** Casts and calls. Each applies to the value before it. */
   readonly steps: readonly ValueStep[];
 }
 
@@ -37,15 +37,15 @@ export interface ValueCall {
 
 /** An argument of a call. A word, such as `month`, is a value without steps. */
 export type ValueArgument =
-  /** Digits with an optional minus sign and fraction, as sent. */
+  /** Digits with an optional minus sign and fraction, as received. */
   | { readonly kind: "number"; readonly text: string }
   /** The text between the quotes. */
   | { readonly kind: "text"; readonly text: string }
-  /** `@name`, which the parameter of that name supplies. */
+  /** `@name`, whose value is in the parameter of that name. */
   | { readonly kind: "parameter"; readonly name: string }
   | { readonly kind: "value"; readonly value: Value };
 
-/** A value of a level, or of an embed of that level: `tools(price.sum())`. */
+/** A value of a level, or of an embed: `tools(price.sum())`. */
 export type Operand =
   | { readonly kind: "value"; readonly value: Value }
   | RelatedOperand;

@@ -1,5 +1,4 @@
-/** The parts of a document that concern the API as a whole: title, address, external documentation.
- * @module */
+/** The parts of a document about the API as a whole: title, address, external documentation. @module */
 import { splitComment } from "./names.ts";
 import type { Dialect } from "../../../base/dialect.ts";
 import { version } from "../../../base/version.ts";
@@ -8,13 +7,13 @@ export interface DocumentConfig {
   readonly dialect: Pick<Dialect, "displayName" | "vendor" | "documentation">;
   readonly dbSchemas: readonly string[];
   readonly dbAnonRole: string | null;
-  /** Responses have entity tags, and preconditions count, unless it is `off`. */
+  /** Entity tags and preconditions are off if it is `off`. */
   readonly etagMode: "off" | "on" | "required";
   /** Name of the header with the bookmark of a client. Default: null, without standbys. */
   readonly bookmarkHeader?: string | null;
-  /** Writes may have an `Idempotency-Key` if it is not null. */
+  /** If it is not null, writes may have an `Idempotency-Key`. */
   readonly idempotencyTable: object | null;
-  /** Batches are off if it is 0. */
+  /** Batches are disabled if it is 0. */
   readonly batchMaxOperations: number;
   readonly openapiServerProxyUri: string | null;
   readonly serverPathPrefix: string | null;
@@ -23,7 +22,7 @@ export interface DocumentConfig {
   readonly serverPort: number;
 }
 
-/** Returns `info`. The first line of the schema's comment is the title, the rest the description. */
+/** Returns `info`. The title is the first line of the schema's comment, the description is the rest. */
 export function infoOf(comment: string | null, { dialect }: DocumentConfig) {
   const { displayName } = dialect;
   const { title, rest } = comment === null
@@ -32,7 +31,7 @@ export function infoOf(comment: string | null, { dialect }: DocumentConfig) {
   return { version, title, description: rest };
 }
 
-/** Returns `externalDocs` if the dialect has external documentation. */
+/** Returns `externalDocs`, if the dialect has a URL for it. */
 export function documentationOf({ dialect: { displayName, documentation: url } }: DocumentConfig) {
   return url === null ? {} : { externalDocs: { description: `${displayName} Documentation`, url } };
 }
@@ -58,12 +57,12 @@ function hostName(serverHost: string): string {
   return serverHost.includes(":") ? `[${serverHost}]` : serverHost;
 }
 
-/** Returns whether responses have entity tags, and preconditions count. */
+/** Returns whether entity tags and preconditions are on. */
 export function hasTags({ etagMode }: Pick<DocumentConfig, "etagMode">): boolean {
   return etagMode !== "off";
 }
 
-/** Returns a cache key of the options that documents depend on. */
+/** Returns a cache key: the options on which documents depend. */
 export function configKey(config: DocumentConfig): string {
   const { dialect, dbSchemas, dbAnonRole, openapiSecurityActive } = config;
   const features = [

@@ -1,4 +1,4 @@
-/** The schemas of a batch, which are JSON Schema in both versions of OpenAPI. @module */
+/** The schemas of a batch. They are the same JSON Schema in both versions of OpenAPI. @module */
 
 const text = { type: "string" } as const;
 const texts = { type: "object", additionalProperties: text } as const;

@@ -1,4 +1,4 @@
-/** Writes descriptions of the API in slices, and caches them. @module */
+/** Writes API descriptions in slices, and caches them. @module */
 import { deferred } from "../../../base/lib/deferred.ts";
 import { collectGarbage } from "../../../base/lib/garbage.ts";
 import { sha256 } from "../../../base/lib/sha256.ts";
@@ -6,7 +6,7 @@ import { slicer } from "../../../base/lib/slices.ts";
 import { contentTag } from "../conditional.ts";
 import type { Reply } from "../reply.ts";
 
-/** An object of a document whose members are made while they are written. */
+/** An object of a document whose members are created during writing. */
 export class ObjectMembers {
   constructor(readonly entries: () => Iterable<readonly [name: string, value: unknown]>) {}
 
@@ -21,32 +21,32 @@ export interface StoredDocument {
   readonly length: number;
   /** Entity tag without its quotes. */
   readonly tag: string;
-  /** Returns the document. A long one is written again, as fast as the stream is read. */
+  /** Returns a stream of the document. A long one is written again at the pace of the reader. */
   readonly open: () => Pick<Reply, "content" | "ended">;
 }
 
-/** LRU cache of documents with a limit in bytes. Requests for the same key share one document. */
+/** An LRU cache of documents with a limit in bytes. Concurrent requests for a key share one document. */
 export interface DocumentStore {
   get(key: string, make: () => Promise<StoredDocument>): Promise<StoredDocument>;
 }
 
-/** Limit for the documents of one schema cache; roles with different privileges have different
- * documents. */
+/** Maximum size of the documents of one schema cache. Roles with different privileges have
+ * different documents. */
 const maxStoreBytes = 32 * 1024 * 1024;
-/** Length up to which the bytes of a document are kept. */
+/** Maximum size of a document whose bytes are stored. */
 const maxKeptBytes = 4 * 1024 * 1024;
-/** Characters of a chunk that is encoded at once. */
+/** Number of characters that are encoded at a time. */
 const pieceLength = 128 * 1024;
-/** Chunks after which the garbage of writing them is collected. */
+/** Chunks after which a garbage collection is requested. */
 const piecesPerCollection = 128;
 
 export function documentStore(): DocumentStore {
   return createStore(maxStoreBytes);
 }
 
-/** Makes an empty store. It makes one document at a time. Keys count by their length in characters. */
+/** Creates an empty store. It writes one document at a time. The length of keys is part of the size. */
 export function createStore(maxBytes: number): DocumentStore {
-  /** Documents, the least recently used one first. The size is 0 while one is made. */
+  /** Documents, the least recently used one first. The size is 0 while one is being written. */
   const entries = new Map<string, { readonly document: Promise<StoredDocument>; size: number }>();
   let used = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -75,10 +75,8 @@ export function createStore(maxBytes: number): DocumentStore {
   };
 }
 
-/**
- * Writes a document to learn its length and its tag. Keeps the bytes of a document of at most `maxBytes`: the
- * description of 20,000 tables has 80 MB in version 2.0, and 214 MB in version 3.1.
- */
+/** Writes a document to get its length and tag. Returns its bytes if it has at most `maxBytes`. The
+ * description of 20,000 tables has 80 MB in version 2.0, and 214 MB in version 3.1. */
 export async function writeDocument(
   make: () => ObjectMembers,
   maxBytes = maxKeptBytes,

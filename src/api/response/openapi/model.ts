@@ -10,26 +10,25 @@ import type {
 } from "../../../state/schema_cache/schema_cache.ts";
 import { readCommentTags } from "../../../state/schema_cache/comment_tags.ts";
 
-/** One schema, restricted to the privileges of a role. */
+/** One schema, limited to the privileges of a role. */
 export interface ApiModel {
   readonly schema: string;
   readonly comment: string | null;
   /** Sorted by name. */
   readonly relations: readonly DescribedRelation[];
-  /** One per name, sorted by name: the overload with the most parameters. */
+  /** One function per name, sorted by name: the overload with the most parameters. */
   readonly routines: readonly Routine[];
-  /** Returns the name of a parameter's type in the role's search path. */
+  /** Returns the type name of a parameter in the search path of the role. */
   readonly parameterType: (type: string) => string;
 }
 
 /** A relation with descriptions of its columns. */
 export interface DescribedRelation {
   readonly relation: Relation;
-  /** Each use makes the descriptions, since the descriptions of all relations would take much
-   * memory. */
+  /** Created at each use, because the descriptions of all relations would take much memory. */
   readonly columns: readonly DescribedColumn[];
   readonly writable: boolean;
-  /** Methods that the relation allows and, if the metadata has them, the role's privileges. */
+  /** Methods that the relation supports and, if the metadata has privileges, the role may use. */
   readonly methods: readonly RelationMethod[];
 }
 
@@ -37,7 +36,7 @@ export interface DescribedColumn {
   readonly column: Column;
   /** Comment and notes about keys. */
   readonly description: string | null;
-  /** Whether a user-defined cast converts its values to or from JSON, which may be of any form. */
+  /** Whether a user-defined cast converts its values to or from JSON, which can then have any form. */
   readonly hasCustomJson: boolean;
 }
 
@@ -47,7 +46,7 @@ export interface ModelSource {
   readonly cache: SchemaCache;
 }
 
-/** Without privileges in the metadata, the model has the whole schema. */
+/** Returns the model. Without privileges in the metadata, it has the whole schema. */
 export function buildModel({ schema, metadata, cache }: ModelSource): ApiModel {
   const privileges = metadata.privileges && privilegesByName(metadata.privileges);
   const permitted = privileges ?? (metadata.relations && new Set(metadata.relations));
@@ -82,7 +81,7 @@ export function privilegesByName(
   return new Map(privileges.map((relation) => [relation[0], relation]));
 }
 
-/** Returns a function that omits the schema of types in the role's search path. */
+/** Returns a function that removes the schema from type names if it is in the role's search path. */
 export function typeShortener(visibleTypes: readonly string[]): (type: string) => string {
   const visible = new Set(visibleTypes);
   return (type) => {
@@ -91,7 +90,7 @@ export function typeShortener(visibleTypes: readonly string[]): (type: string) =
   };
 }
 
-/** Matches the schema of a type's name: `"a.b".` or `ab.`. */
+/** Matches the schema in a type name: `"a.b".` or `ab.`. */
 const schemaPrefix = /^(?:"(?:[^"]|"")*"|[^".]*)\./;
 
 export function permittedRoutines(
@@ -144,7 +143,7 @@ function describeColumns(
   });
 }
 
-/** Returns the single-column foreign key of each column. Prefers tables to views. */
+/** Returns the single-column foreign key of each column. Tables are preferred to views. */
 function foreignKeysOf(
   relationships: readonly Relationship[],
 ): ReadonlyMap<string, KeyRelationship> {
@@ -171,10 +170,10 @@ function withNotes(comment: string | null, notes: readonly string[]): string | n
   return comment === null ? text : `${comment}\n\n${text}`;
 }
 
-/** A method on a relation, as OpenAPI writes it. */
+/** A method of a relation, in the spelling of OpenAPI. */
 export type RelationMethod = "get" | "post" | "put" | "patch" | "delete";
 
-/** Methods that relation and privileges allow. Undefined privileges restrict nothing. */
+/** Returns the methods that a relation and privileges allow. Undefined privileges allow all. */
 export function relationMethods(
   { insertable, updatable, deletable, primaryKey }: Relation,
   privileges: RelationPrivileges | undefined,

@@ -1,4 +1,4 @@
-/** Turns names and comments of the database into names, references, keys and texts of a document. @module */
+/** Converts names and comments of the database to names, references, keys and texts of a document. @module */
 import type { Relation, Routine } from "../../../state/schema_cache/schema_cache.ts";
 
 /** Returns a reference within the document: a JSON pointer (RFC 6901) as a URI fragment. */
@@ -11,18 +11,18 @@ function pointerToken(token: string): string {
   return encodeURIComponent(token.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"));
 }
 
-/** Names without characters to escape: the fast path for most of them. */
+/** Matches names without characters to escape, which is the fast path for most. */
 const plain = /^[A-Za-z0-9_.-]*$/;
 const plainKey = /^[A-Za-z0-9_-]*$/;
 
-/** Returns the key of a relation's filter by a column. Different pairs of names have different keys. */
+/** Returns the key of a relation's filter on a column. Different pairs of names have different keys. */
 export function rowFilterKey(relation: string, column: string): string {
   if (plainKey.test(relation)) return `rowFilter.${relation}.${column}`;
   const first = relation.replaceAll("%", "%25").replaceAll(".", "%2E");
   return `rowFilter.${first}.${column}`;
 }
 
-/** Other characters than `[A-Za-z0-9_-]` become `.<hexadecimal code point>.` */
+/** Returns a component key. Characters other than `[A-Za-z0-9_-]` become `.<hexadecimal code point>.` */
 export function componentKey(name: string): string {
   if (plainKey.test(name)) return name;
   return name.toWellFormed().replace(
@@ -38,7 +38,7 @@ export function splitComment(comment: string): { readonly title: string; readonl
   return { title: comment.slice(0, end), rest: comment.slice(end).replace(/^\n+/, "") };
 }
 
-/** Returns `summary` and `description` of an operation; neither without a comment. */
+/** Returns `summary` and `description` of an operation; both are absent without a comment. */
 export function summaryOf(
   comment: string | null,
 ): { readonly summary?: string; readonly description?: string } {
@@ -47,7 +47,7 @@ export function summaryOf(
   return rest === "" ? { summary: title } : { summary: title, description: rest };
 }
 
-/** Returns {@linkcode summaryOf}, and `deprecated` of a relation or function that is. */
+/** Returns {@linkcode summaryOf}, and `deprecated` if the relation or function is. */
 export function aboutTarget({ comment, deprecation }: Pick<Relation, "comment" | "deprecation">) {
   return { ...summaryOf(comment), ...(deprecation === undefined ? {} : { deprecated: true }) };
 }
@@ -65,7 +65,7 @@ export function unlessEmpty<Name extends string, Item>(
   return (list.length === 0 ? {} : { [name]: list }) as { [key in Name]?: readonly Item[] };
 }
 
-/** Returns the schema of an object. `required` are the names of members that it always has. */
+/** Returns the schema of an object. `required` are the names of the members that are always present. */
 export function objectSchema(
   comment: string | null,
   properties: readonly (readonly [name: string, schema: unknown])[],
@@ -79,7 +79,7 @@ export function objectSchema(
   };
 }
 
-/** Returns the schema of an object with the arguments of a function. */
+/** Returns the schema of an object with a function's arguments. */
 export function argumentsSchema(
   { comment, parameters }: Pick<Routine, "comment" | "parameters">,
   schemaOf: (type: string) => unknown,

@@ -3,14 +3,14 @@ import type { Column } from "../../../state/schema_cache/schema_cache.ts";
 
 export type ValueType = "string" | "boolean" | "integer" | "number" | "array";
 
-/** Description of a type. `type` is absent for JSON, which may be any value. */
+/** Description of a type. `type` is absent for JSON, which can be any value. */
 export interface TypeFacts {
   readonly type?: ValueType;
   readonly format: string;
   readonly items?: { readonly type?: ValueType };
 }
 
-/** Types other than strings. All other types are strings with the type's name as format. */
+/** Types other than strings. All further types are strings whose format is the name of the type. */
 const typesByName: ReadonlyMap<string, TypeFacts> = new Map<string, TypeFacts>([
   ["boolean", { type: "boolean", format: "boolean" }],
   ["smallint", { type: "integer", format: "int32" }],
@@ -38,7 +38,7 @@ export function elementType(name: string): string | null {
   return name.endsWith("[]") ? name.slice(0, -2) : null;
 }
 
-/** Returns a JSON literal, or the text for strings; undefined for other expressions. */
+/** Returns a JSON literal, or text for strings; undefined for other expressions. */
 export function defaultValue({ default: expression, baseType }: Column): unknown {
   if (expression === null) return undefined;
   const text = typeFacts(baseType).type === "string" ? asString(expression, baseType) : expression;
@@ -49,7 +49,7 @@ export function defaultValue({ default: expression, baseType }: Column): unknown
   }
 }
 
-/** Converts `'x'::text` to `"x"`. Puts an expression without the cast into quotes as a whole. */
+/** Converts `'x'::text` to `"x"`. An expression without the cast becomes a string as a whole. */
 function asString(expression: string, type: string): string {
   const cast = `::${type}`;
   if (!expression.endsWith(cast)) return `"${expression}"`;

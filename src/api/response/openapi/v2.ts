@@ -81,7 +81,7 @@ const security = {
   security: [{ JWT: [] }],
 } as const;
 
-/** Returns the schema of a relation. All NOT NULL columns are required, even those with a default. */
+/** Returns the schema of a relation. All NOT NULL columns are required, even if they have a default. */
 function definition({ relation, columns }: DescribedRelation): unknown {
   return objectSchema(
     relation.comment,

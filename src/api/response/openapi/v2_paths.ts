@@ -1,4 +1,4 @@
-/** The paths of an OpenAPI 2.0 document, and the parameters that they refer to. @module */
+/** The paths of an OpenAPI 2.0 document, and the parameters to which they refer. @module */
 import { queryName } from "../../request/url/filter_param.ts";
 import {
   aboutTarget,
@@ -70,7 +70,7 @@ const forms: Readonly<Record<"get" | "post" | "patch" | "delete", V2Form>> = {
   },
 };
 
-/** Returns the path of a relation: reads, and all writes if the relation permits one of them. */
+/** Returns the path of a relation: reads, and all writes if the relation permits any write. */
 export function relationPath(described: DescribedRelation, headers: V2Headers): unknown {
   const { relation, relation: { name }, writable } = described;
   const own = new Map([["filters", filterReferences(described)], ["body", [
@@ -90,12 +90,12 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
   return Object.fromEntries(writable ? operations : operations.slice(0, 1));
 }
 
-/** Names of the headers that the configuration turns on; null for one that is off. */
+/** Names of the headers that the configuration enables; null for disabled ones. */
 export type V2Headers = Readonly<
   Record<"bookmark" | "idempotencyKey" | "ifMatch" | "ifNoneMatch", string | null>
 >;
 
-/** Returns references to parameters, without headers that are off. */
+/** Returns references to parameters, without disabled headers. */
 function optional(headers: Readonly<Record<string, string | null>>, ...keys: readonly string[]) {
   return keys.filter((key) => headers[key] !== null).map(shared);
 }
@@ -141,7 +141,7 @@ export function routinePath(routine: Routine, context: V2RoutineContext): unknow
   return routine.volatility === "volatile" || unnamed?.required ? { post } : { get, post };
 }
 
-/** Returns the media type of a body that is the single unnamed argument. */
+/** Returns the media type of a body for the single unnamed argument. */
 export function rawBodyType(type: string): string {
   return rawBodyTypes.get(type) ?? "application/json";
 }
@@ -152,7 +152,7 @@ const rawBodyTypes: ReadonlyMap<string, string> = new Map([
   ["xml", "text/xml"],
 ]);
 
-/** Returns a parameter in the query string, where arrays and JSON are literals. */
+/** Returns a query parameter. Arrays and JSON are literals. */
 function queryParameter({ name, required, variadic }: Parameter, typeName: string): unknown {
   const { type, format } = typeFacts(typeName);
   const element = elementType(typeName);
@@ -204,7 +204,7 @@ export const fixedParameters: readonly V2ParameterEntry[] = [
   ["limit", text("limit", "query", pagination)],
 ];
 
-/** Returns the parameters of the headers that are on. */
+/** Returns the parameters of enabled headers. */
 export function headerParameters(headers: V2Headers): readonly V2ParameterEntry[] {
   const entries = Object.entries(headers) as [keyof V2Headers, string | null][];
   return entries.flatMap(([key, name]) =>
@@ -212,7 +212,7 @@ export function headerParameters(headers: V2Headers): readonly V2ParameterEntry[
   );
 }
 
-/** Returns the body of a relation, and a filter for each column that requests can filter by. */
+/** Returns the body of a relation, and a filter for each column that can be filtered. */
 export function relationParameters(
   { relation, columns }: DescribedRelation,
 ): readonly V2ParameterEntry[] {

@@ -17,10 +17,8 @@ import {
 import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
 import { errorReference, errorSchema, relationSchemas } from "./v3_schemas.ts";
 
-/**
- * Returns the document. It omits relations without a method that the role may use, and has permitted
- * requests alone unless they are null.
- */
+/** Returns the document. Relations without a permitted method are left out. If `permitted` is not
+ * null, only these requests are described. */
 export function openApi3(
   whole: ApiModel,
   config: DocumentConfig,

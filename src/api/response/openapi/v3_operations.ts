@@ -1,5 +1,5 @@
-/** The operations of an OpenAPI 3.1 document: on relations, as a relation permits them and the role
- * has the privileges, and calls of functions. @module */
+/** The operations of an OpenAPI 3.1 document: methods on relations that the relation supports and
+ * the role may use, and calls of functions. @module */
 import { queryName } from "../../request/url/filter_param.ts";
 import { orderKey } from "../../plan/read/order_key.ts";
 import type { Parameter, Routine } from "../../../state/schema_cache/schema_cache.ts";
@@ -12,15 +12,15 @@ import { namedTypeSchema, nullable, rowReference, type Schema, typeSchema } from
 export interface OperationContext {
   readonly vendor: string;
   readonly schema: string;
-  /** Whether requests can select a schema by a profile header. */
+  /** Whether a profile header can select a schema. */
   readonly profiled: boolean;
   /** Null without standbys. */
   readonly bookmarkHeader: string | null;
-  /** Returns whether the document describes a relation of the schema. */
+  /** Returns whether the document describes a relation. */
   readonly isDescribed: (relation: string) => boolean;
 }
 
-/** Parameters of an operation before and after its filters, and the statuses of success. */
+/** Parameters of an operation before and after its filters, and its success statuses. */
 interface OperationForm {
   readonly verb: string;
   readonly first: readonly SharedParameter[];
@@ -110,10 +110,10 @@ function about(verb: string, target: DescribedRelation["relation"] | Routine, ta
   return { operationId: `${verb}_${target.name}`, tags: [tag], ...aboutTarget(target) };
 }
 
-/** Parameters that a column or an argument of their name replaces. */
+/** Parameters that a column or an argument of the same name replaces. */
 const replaceable: ReadonlySet<string> = new Set([...clauses, "lock", "on"]);
 
-/** Returns whether operations have a parameter. Cursors need a key of the rows. */
+/** Returns whether operations have a parameter. Cursors require a key of the rows. */
 function offer(
   { profiled, bookmarkHeader }: OperationContext,
   { names, hasKey }: { readonly names: readonly string[]; readonly hasKey: boolean },
@@ -129,7 +129,7 @@ function offer(
 
 const text = { schema: { type: "string" } } as const;
 
-/** Returns the body of a write: one row or several, or a patch document, whose schema is a standard's. */
+/** Returns the body of a write: one or several rows, or a patch document with the schema of its standard. */
 function bodyOf(method: RelationMethod, relation: string) {
   if (method === "get" || method === "delete") return {};
   const row = { schema: rowReference(relation, method === "patch" ? "update" : "insert") };
@@ -160,7 +160,7 @@ function successes(relation: string) {
 }
 
 export const errorResponse = reference("components", "responses", "error.response");
-/** Reference to the response to a client that has the body. */
+/** Reference to the response for a client that has the body. */
 export const notModified = reference("components", "responses", "unmodified.response");
 /** Reference to the header that identifies the content of a response. */
 export const tagHeader = headerReferences("ETag");
@@ -227,7 +227,7 @@ export function routinePath(routine: Routine, context: OperationContext): unknow
   return isVolatile || unnamed?.required ? { post } : { get, post };
 }
 
-/** Returns the parameters of the result. Sets can be filtered and ordered like relations. */
+/** Returns the parameters for the result. Sets can be filtered and ordered like relations. */
 function resultParameters({ returns }: Routine): readonly SharedParameter[] {
   if (!returns.set) return returns.composite ? ["select", "preferCall"] : ["preferCall"];
   const ofRows = returns.composite ? clauses : [];
@@ -247,7 +247,7 @@ function rawBody({ type, required }: Parameter) {
   return { required, content: { [rawBodyType(type)]: { schema } } };
 }
 
-/** Arrays and JSON are literals, and variadic parameters repeated. */
+/** Returns a query parameter. Arrays and JSON are literals; variadic parameters can be repeated. */
 function queryParameter(parameter: Parameter) {
   const { type, required, variadic } = parameter;
   const name = queryName(parameter.name);

@@ -1,4 +1,4 @@
-/** The parameters that operations of an OpenAPI 3.1 document refer to. @module */
+/** The parameters to which operations of an OpenAPI 3.1 document refer. @module */
 import { queryName } from "../../request/url/filter_param.ts";
 import type { Column } from "../../../state/schema_cache/schema_cache.ts";
 import { descriptions } from "./about.ts";
@@ -8,7 +8,8 @@ import { typeSchema } from "./v3_schemas.ts";
 
 type V3ParameterEntry = readonly [key: string, parameter: unknown];
 
-/** Parameters that do not depend on relations. A dot keeps their keys apart from relations' keys. */
+/** Parameters that do not depend on relations. Their keys contain a dot, so they differ from keys
+ * of relations. */
 export type SharedParameter = keyof typeof parameters;
 
 export function shared(name: SharedParameter) {
@@ -48,7 +49,7 @@ function prefer(...preferences: readonly string[]) {
 }
 
 export interface SharedFacts {
-  /** The schema of the document. Requests without a profile use the default schema. */
+  /** The schema of the document. Requests without a profile header use the default schema. */
   readonly schema: string;
   readonly isDefault: boolean;
   /** Null without standbys. */
@@ -128,7 +129,7 @@ const parameters = {
     bookmarkHeader === null ? null : header(bookmarkHeader, descriptions.bookmark),
 };
 
-/** Returns a filter for each column, with the form of its values. */
+/** Returns a filter for each column, with the format of its values. */
 export function* filterParameters(
   { relation, columns }: DescribedRelation,
 ): Generator<V3ParameterEntry> {
@@ -151,7 +152,7 @@ export function filterExample(
   return examples.get(String(isPlainText || type !== "string" ? type : format)) ?? "not.is.null";
 }
 
-/** Filters by the type of their values, or by the format of a text. */
+/** Example filters by type of the values, or by format of a text. */
 const examples: ReadonlyMap<string, string> = new Map([
   ["integer", "eq.5"],
   ["number", "gte.1.5"],
@@ -162,14 +163,13 @@ const examples: ReadonlyMap<string, string> = new Map([
   ["uuid", "eq.00000000-0000-0000-0000-000000000000"],
 ]);
 
-/** Returns references to the filters of columns. */
 export function filterReferences(relation: string, columns: readonly string[]) {
   return columns.map((column) =>
     reference("components", "parameters", filterKey(relation, column))
   );
 }
 
-/** Returns the key of a filter. Dots separate its parts, since `componentKey` escapes other dots. */
+/** Returns the key of a filter. Its parts are separated by dots; `componentKey` escapes other dots. */
 function filterKey(relation: string, column: string): string {
   return `filter.${componentKey(relation)}.by.${componentKey(column)}`;
 }

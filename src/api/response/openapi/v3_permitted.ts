@@ -1,11 +1,9 @@
-/** The paths of an OpenAPI 3.1 document if the server permits known requests only. @module */
+/** The paths of an OpenAPI 3.1 document if the server only permits listed requests. @module */
 import type { DescribedOperation } from "../../described_operation.ts";
 import { errorResponse } from "./v3_operations.ts";
 
-/**
- * Returns the path and operation of each request. The query string is a part of the path, whose
- * parameters clients fill: several operations of a relation differ by it.
- */
+/** Returns path and operation of each request. The query string is part of the path, with
+ * placeholders for clients to fill, because several operations on a relation differ only by it. */
 export function permittedPaths(
   operations: readonly DescribedOperation[],
 ): readonly (readonly [path: string, item: unknown])[] {

@@ -10,7 +10,7 @@ type SchemaEntry = readonly [key: string, schema: Schema];
 
 type RowUse = "read" | "insert" | "update";
 
-/** Suffixes of the components' keys. Their dot keeps them apart from relations' keys. */
+/** Suffixes of component keys. They contain a dot, so the keys differ from keys of relations. */
 const keySuffixes: Readonly<Record<RowUse, string>> = {
   read: "",
   insert: ".insert",
@@ -38,7 +38,7 @@ export const errorSchema: SchemaEntry = ["error.body", {
   },
 }];
 
-/** Returns the schemas of a relation's rows that its operations refer to. */
+/** Returns the schemas of a relation's rows to which its operations refer. */
 export function relationSchemas(described: DescribedRelation): readonly SchemaEntry[] {
   const { relation: { name }, methods } = described;
   const uses: readonly RowUse[] = [
@@ -58,7 +58,7 @@ function rowSchema({ relation, columns }: DescribedRelation, use: RowUse): Schem
   );
 }
 
-/** Returns whether rows contain the column. A read row has all columns that `select` keeps. */
+/** Returns whether rows always contain the column. A row that is read has all selected columns. */
 function isRequired(column: DescribedColumn["column"], use: RowUse): boolean {
   if (use === "insert") return !column.nullable && column.default === null;
   return use === "read";
@@ -75,7 +75,8 @@ function property({ column, description, hasCustomJson }: DescribedColumn, use: 
   };
 }
 
-/** Generators of clients make properties with the keyword `default` required. */
+/** Returns a schema whose default is only in the description. Client generators make properties
+ * with the keyword `default` required. */
 function withDefaultNote(description: string | null, fallback: unknown): string {
   const note = `Default: \`${JSON.stringify(fallback)}\``;
   return description === null ? note : `${description}\n\n${note}`;
@@ -84,7 +85,7 @@ function withDefaultNote(description: string | null, fallback: unknown): string 
 /** A JSON Schema; an empty one accepts any value. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Schemas of types by their `format_type` text. */
+/** Schemas by the `format_type` text of the type. */
 const schemasByType: ReadonlyMap<string, Schema> = new Map<string, Schema>([
   ["boolean", { type: "boolean" }],
   ["smallint", { type: "integer", format: "int32" }],
@@ -104,7 +105,7 @@ const schemasByType: ReadonlyMap<string, Schema> = new Map<string, Schema>([
   ["record", { type: "object" }],
 ]);
 
-/** Returns the schema of a type by its `format_type` text. Composites accept any value. */
+/** Returns the schema of a type by its `format_type` text. For composite types, it accepts any value. */
 export function typeSchema(name: string): Schema {
   const element = elementType(name);
   if (element !== null) return { type: "array", items: nullable(typeSchema(element)) };
@@ -137,7 +138,7 @@ export function columnSchema(column: Column): Schema {
   return column.nullable ? nullable(type) : type;
 }
 
-/** Returns a column's default if it is a constant, otherwise undefined. */
+/** Returns a column's default if it is a constant; otherwise undefined. */
 function constantDefault(column: Column): unknown {
   const { default: expression, baseType, enumLabels } = column;
   if (expression === null) return undefined;

@@ -1,5 +1,5 @@
-/** The defaults of quick mode: the schemas, the anonymous role, and values that keep a first look
- * at a database safe. @module */
+/** The defaults of quick mode: schemas, anonymous role, and values for a safe first look at a
+ * database. @module */
 import type { Config } from "../../../state/config/options.ts";
 import type { Dialect } from "../../../base/dialect.ts";
 import { isLoopbackHost } from "../../../base/http/host.ts";
@@ -28,7 +28,7 @@ export function fixedDefaults(dialect: Dialect): Partial<Config> {
   };
 }
 
-/** Options that flags or the environment set; null where they set none. */
+/** Options set by flags or the environment; null for unset ones. */
 export interface QuickOptions {
   readonly schemas: readonly string[] | null;
   readonly anonRole: string | null;
@@ -38,16 +38,17 @@ export interface QuickOptions {
 export interface QuickChoice {
   readonly schemas: readonly string[];
   readonly anonRole: string;
-  /** The login role runs requests without a token: all transactions are read-only. */
+  /** Whether the login role runs requests without a token. All transactions are then read-only. */
   readonly isLoginRole: boolean;
-  /** The login role bypasses privileges, so functions of extensions are not exposed. */
+  /** Whether functions of extensions are hidden, because the login role bypasses privileges. */
   readonly hidesExtensionFunctions: boolean;
   readonly warnings: readonly string[];
 }
 
 /**
- * Chooses schemas and anonymous role. Throws an `Error` of one line if requests without a token would
- * run without row-level security for other machines, or as a role that the login role may not take.
+ * Chooses schemas and anonymous role. Throws an `Error` of one line in two cases: requests without
+ * a token from other machines would bypass row-level security, or the login role may not set the
+ * role.
  */
 export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickChoice {
   const schemas = options.schemas ?? [likelySchema(facts.schemas) ?? "public"];
@@ -95,7 +96,7 @@ function chooseAnonymousRole(
   return preferred ?? null;
 }
 
-/** Returns the role as a phrase if it bypasses row-level security; null if it does not. */
+/** Returns how the role bypasses row-level security, as a phrase; null if it does not. */
 function powerOf({ user, isSuperuser, bypassesRls }: QuickFacts): string | null {
   const name = JSON.stringify(user);
   if (isSuperuser) return `superuser ${name}`;
@@ -113,7 +114,7 @@ function schemaWarnings(
   return [`${empty}; others have some: ${names.join(", ")}. Give --schemas=${names[0]}.`];
 }
 
-/** Lists the schemas that were not chosen. */
+/** Lists the schemas that are not exposed. */
 function otherSchemas(
   { schemas }: QuickFacts,
   [chosen]: readonly string[],

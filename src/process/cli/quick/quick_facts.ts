@@ -5,7 +5,7 @@ import { compile, param, sql } from "../../../base/sql/fragment.ts";
 import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
 import { schemaContents } from "../../../state/schema_cache/queries/schema_contents.ts";
 
-/** A schema with a relation or a function that no extension owns. */
+/** A schema with relations or functions that do not belong to an extension. */
 export interface FilledSchema extends SchemaFacts {
   /** Number of tables and views that the login role owns. */
   readonly owned: number;
@@ -14,7 +14,7 @@ export interface FilledSchema extends SchemaFacts {
 /** A role that may run requests without a token. */
 export interface AnonymousCandidate {
   readonly name: string;
-  /** Schemas on which the role has USAGE. */
+  /** Schemas on which the role has the privilege USAGE. */
   readonly schemas: readonly string[];
 }
 
@@ -38,12 +38,12 @@ export interface QuickFacts {
    * row-level security.
    */
   readonly candidates: readonly AnonymousCandidate[];
-  /** Whether the login role may take the role that an option names; null if the option is unset, or if it
+  /** Whether the login role may set the role of an option; null if the option is unset or the role
    * does not exist. */
   readonly maySetAnonRole: boolean | null;
 }
 
-/** Reads the data. Rejects if the database cannot be reached. */
+/** Reads the data. Rejects if the database is unreachable. */
 export async function readQuickFacts(
   database: Database,
   anonRole: string | null,
@@ -52,7 +52,7 @@ export async function readQuickFacts(
   return JSON.parse(text ?? "");
 }
 
-/** Returns a relation of a schema that a role may read: the largest table, else a view, else null. */
+/** Returns a relation of a schema that a role may read: the largest table, otherwise a view, otherwise null. */
 export function readExample(
   database: Database,
   { schema, role }: { readonly schema: string; readonly role: string },

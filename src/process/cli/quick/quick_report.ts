@@ -1,4 +1,4 @@
-/** Reports the start in quick mode: by a banner on a terminal, else by the usual lines. @module */
+/** Reports the start in quick mode, by a banner on a terminal and otherwise by log lines. @module */
 import { isatty } from "node:tty";
 import type { Database } from "../../../database/database.ts";
 import { svcDialect } from "../../../base/dialect.ts";
@@ -12,7 +12,7 @@ import { version } from "../../../base/version.ts";
 import type { QuickStart } from "../start.ts";
 import { readExample } from "./quick_facts.ts";
 
-/** Events of a start without problems, which the banner replaces. */
+/** Events of a normal start, which the banner replaces. */
 const startKinds: ReadonlySet<Observation["kind"]> = new Set([
   "starting",
   "listening",
@@ -32,14 +32,12 @@ type Observe = (event: Observation) => void;
 export interface QuickReportOptions {
   readonly quick: QuickStart;
   readonly database: Database;
-  /** Receives the console's origin when both servers listen. */
+  /** Called with the console's origin when both servers listen. */
   readonly onReady: (consoleOrigin: string | null) => void;
 }
 
-/**
- * Wraps an observer. On a terminal, a banner replaces the events of the start. Elsewhere the warnings
- * precede them, one line each.
- */
+/** Wraps an observer. On a terminal, a banner replaces the events of the start. Otherwise one line
+ * per warning precedes them. */
 export function quickObserver(
   observe: Observe,
   { quick, database, onReady }: QuickReportOptions,
@@ -75,10 +73,8 @@ export function quickObserver(
   };
 }
 
-/**
- * Wraps an observer. Calls `onReady` with the origin of the console when the API listens. On a
- * terminal, it writes the next step after the first connection that fails.
- */
+/** Wraps an observer. Calls `onReady` with the origin of the console when the API listens. On a
+ * terminal, also writes advice after the first failed connection. */
 export function readyObserver(
   observe: Observe,
   onReady: QuickReportOptions["onReady"],
@@ -97,7 +93,7 @@ export function readyObserver(
   };
 }
 
-/** Writes the next step after a failed connection, for a person at a terminal. */
+/** Writes advice after a failed connection to a terminal. */
 function printAdvice({ message, details }: ReportedError): void {
   const advice = connectAdvice(`${message} ${details}`);
   if (advice !== null) printError(`${svcDialect.productToken}: ${advice}`);
@@ -105,7 +101,7 @@ function printAdvice({ message, details }: ReportedError): void {
 
 /** The contents of the banner. */
 export interface BannerFacts extends QuickStart {
-  /** Addresses with ports, as the servers have bound them; `admin` may be null. */
+  /** Addresses with ports, as bound by the servers; `admin` may be null. */
   readonly api: string;
   readonly admin: string | null;
   readonly relations: number;
@@ -138,7 +134,8 @@ export function bannerText(
   return lines.join("\n");
 }
 
-/** The service turns `default_transaction_read_only` off, so that only `db-read-only` forbids writes. */
+/** Warning for a database with `default_transaction_read_only`. The service turns that off, so that
+ * only `db-read-only` forbids writes. */
 function readOnlyWarning(isReadOnly: boolean): string {
   return "default_transaction_read_only is on for this login: " +
     (isReadOnly
@@ -146,7 +143,7 @@ function readOnlyWarning(isReadOnly: boolean): string {
       : "requests can write, because db-read-only is false.");
 }
 
-/** Returns the origin of an address; a wildcard address becomes a loopback address. */
+/** Returns the origin of an address. A wildcard address becomes a loopback address. */
 function originOf(address: string): string {
   return `http://${address.replace(/^0\.0\.0\.0:/, "127.0.0.1:").replace(/^\[::\]:/, "[::1]:")}`;
 }

@@ -1,5 +1,5 @@
-/** Functions of one thread that another one calls by messages. Secrets of the configuration pass in
- * messages only, never in a URL or in the environment. @module */
+/** Functions of one thread that another thread calls by messages. Secrets are only passed in
+ * messages, never in a URL or in the environment. @module */
 import { deferred } from "../../../base/lib/deferred.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
 import type { Metrics } from "../../../base/observe/metrics.ts";
@@ -7,7 +7,7 @@ import type { FollowedState } from "../../../state/app_state/follower_state.ts";
 import type { PartOfProcess } from "./shares.ts";
 import type { StateChange } from "../../../state/app_state/state_change.ts";
 
-/** A worker's part of the process's limits, and all that it needs to serve. */
+/** A worker's share of the limits of the process, and everything that it needs to serve. */
 export interface WorkerTask {
   readonly part: PartOfProcess;
   /** Name of the dialect. */
@@ -18,54 +18,54 @@ export interface WorkerTask {
   /** Port of the API. */
   readonly port: number;
   readonly call: CallWords;
-  /** Refuses requests of pages of other sites. */
+  /** Whether requests from pages of other sites are refused. */
   readonly isQuick: boolean;
 }
 
-/** Lines of the two logs, each text without its last line feed, possibly empty. */
+/** Lines of the two logs. Each text lacks its last line feed, and may be empty. */
 export interface LogLines {
   readonly access: string;
   readonly diagnostics: string;
 }
 
-/** The console's data of one thread since the last call. */
+/** Console data of one thread since the last call. */
 export interface RecordedSecond {
   /** The result of {@linkcode AdminConsole.take}. */
   readonly requests: unknown;
   readonly pool: Metrics["pool"];
 }
 
-/** Functions of a worker that the owner of the process calls. */
+/** Functions of a worker that the owner calls. */
 export interface WorkerFunctions {
   /** Resolves with the address when the worker listens. */
   serve(task: WorkerTask): Promise<string>;
   apply(change: StateChange): Promise<void>;
-  /** The owner connects to the database again after these seconds. */
+  /** Sets the seconds until the owner connects to the database again. */
   setRetry(seconds: number): void;
   /** The worker's metrics as text. */
   metrics(): string;
   /** Null without a console. */
   recorded(): RecordedSecond | null;
-  /** Each response from now on closes its connection. */
+  /** Makes each further response close its connection. */
   closeConnections(): Promise<void>;
-  /** Holds responses. Resolves when no more requests arrive, with the number of those since the start. */
+  /** Holds responses. Resolves when no more requests arrive, with the number of requests so far. */
   hold(): Promise<number>;
-  /** Closes the socket; responses are still held. */
+  /** Closes the socket. Responses are still held. */
   closeSocket(): Promise<void>;
   /** Resolves when all requests have a response. */
   stop(): Promise<void>;
 }
 
-/** Functions of the owner of the process that a worker calls. */
+/** Functions of the owner that a worker calls. */
 export interface OwnerFunctions extends FollowedState {
   addLines(lines: LogLines): void;
-  /** Ends the process, since the worker cannot listen. */
+  /** Ends the process because the worker cannot listen. */
   refuse(reason: string): void;
-  /** Ends the process, after the log has the reason. */
+  /** Ends the process after the reason was logged. */
   endProcess(): void;
 }
 
-/** A call, or its result. The number of a call without a result is 0. */
+/** A call, or its result. A call that needs no result has the number 0. */
 export type CallMessage =
   | {
     readonly kind: "call";
@@ -77,7 +77,7 @@ export type CallMessage =
 
 type Functions<Names> = { readonly [Name in keyof Names]: (...args: never[]) => unknown };
 
-/** Calls the functions of another thread, and runs those that it calls. */
+/** Calls functions of another thread, and runs the functions that it calls. */
 export class ThreadCalls<Own extends Functions<Own>, Theirs extends Functions<Theirs>> {
   readonly #post: (message: CallMessage) => void;
   readonly #own: Own;
@@ -94,7 +94,8 @@ export class ThreadCalls<Own extends Functions<Own>, Theirs extends Functions<Th
     this.#post({ kind: "call", number: 0, name, args });
   }
 
-  /** Resolves with the result of a function; never if that fails, which ends the process. */
+  /** Resolves with the result of a function. Never settles if the function fails, because that ends
+   * the process. */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     ...args: Parameters<Theirs[Name]>
@@ -106,7 +107,7 @@ export class ThreadCalls<Own extends Functions<Own>, Theirs extends Functions<Th
     return promise;
   }
 
-  /** Takes a message. Rejects if the function that it calls does. */
+  /** Handles a message. Rejects if the called function does. */
   async receive(message: CallMessage): Promise<void> {
     const { number } = message;
     if (message.kind === "result") {

@@ -9,14 +9,15 @@ export interface PartOfProcess {
   readonly workers: number;
 }
 
-/** Returns a worker's part of a number, at least 1. The parts add up. 0, for no limit, stays. */
+/** Returns a worker's share of a number, at least 1. The shares add up to the number. 0, which
+ * means no limit, is unchanged. */
 export function shareOf(total: number, { number, workers }: PartOfProcess): number {
   if (total === 0) return 0;
   const rest = number <= total % workers ? 1 : 0;
   return Math.max(1, Math.floor(total / workers) + rest);
 }
 
-/** Returns the configuration of a worker, which has its part of the limits of the process. */
+/** Returns the configuration of a worker, with its share of the limits. */
 export function sharedConfig(sent: Omit<Config, "wingOptions">, part: PartOfProcess): Config {
   const config = { ...sent, wingOptions } as Config;
   const parts = rowsOf(config).flatMap(([key, { isShared }]) => {

@@ -84,7 +84,7 @@ class ServingThread implements WorkerFunctions {
     log.flush();
   }
 
-  /** Ends the process because of an error that nothing has caught. */
+  /** Ends the process because of an uncaught error. */
   fail(error: unknown): void {
     if (!this.#isListening) return this.calls.send("refuse", errorMessage(error));
     this.#made?.observe({ kind: "unexpected-error", error });

@@ -1,4 +1,4 @@
-/** Makes what a worker serves with: separate connections, caches, logs and a socket. @module */
+/** Creates the parts of a worker: separate connections, caches, logs and a socket. @module */
 import { openConfiguredDatabase } from "../../../state/config/config_files.ts";
 import type { Config } from "../../../state/config/options.ts";
 import { dialects } from "../../../base/dialect.ts";
@@ -27,7 +27,7 @@ export interface WorkerParts {
   readonly listen: () => Promise<Listening>;
 }
 
-/** Makes the parts of a worker. Opens no connection. */
+/** Creates the parts of a worker. Opens no connection. */
 export async function makeParts(
   task: WorkerTask,
   owner: Omit<OwnerFunctions, "refuse">,
@@ -87,7 +87,7 @@ interface WorkerLog {
   readonly flush: () => void;
 }
 
-/** Milliseconds after the first line until the lines are posted. */
+/** Milliseconds after the first line in which lines are collected. */
 const batchMs = 10;
 
 function workerLog(

@@ -1,5 +1,4 @@
-/** Serves the API by workers: what a process with several of them does otherwise than one without.
- * @module */
+/** Serves the API by workers. @module */
 import { metricsText } from "../admin.ts";
 import type { AdminConsole } from "../../../api/wing.ts";
 import type { Log } from "../log.ts";
@@ -37,7 +36,7 @@ export interface TeamOptions extends Pick<WorkerTask, "call" | "file" | "isQuick
 
 type RecordedConsole = Pick<AdminConsole, "add" | "isWatched">;
 
-/** Starts a thread, whose messages and uncaught errors `events` receives. */
+/** Starts a thread. `events` receives its messages and uncaught errors. */
 export type StartThread = (events: {
   readonly onMessage: (message: CallMessage) => void;
   readonly onError: (reason: string) => void;
@@ -50,23 +49,23 @@ interface Thread {
   metrics: string;
 }
 
-/** Milliseconds after which the last metrics of a worker that does not reply are used. */
+/** Milliseconds after which the previous metrics of a silent worker are used. */
 const metricsTimeoutMs = 1000;
 
-/** Milliseconds until a step of the shutdown does without the workers that have not replied. */
+/** Milliseconds after which a step of the shutdown ignores workers that have not replied. */
 const stepTimeoutMs = 1000;
 
-/** Most rounds in which workers wait for requests. */
+/** Maximum number of rounds in which workers wait for requests. */
 const maxHoldRounds = 6;
 
-/** The workers of a process, also before they are started. An error that one does not catch ends the process. */
+/** The workers of a process, even before they start. An uncaught error of one ends the process. */
 export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
   readonly #count: number;
   readonly #startThread: StartThread;
   readonly #schedule: typeof defaultSchedule;
   #appState: AppState | null = null;
   #threads: readonly Thread[] = [];
-  /** The state that the workers have. */
+  /** The state that was sent to the workers. */
   #sent: FollowedParts | null = null;
   #recorded: readonly RecordedSecond[] = [];
   #isPublishing = false;
@@ -79,7 +78,6 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     this.#schedule = schedule;
   }
 
-  /** Options of the service that the workers follow. */
   get serviceOptions(): Pick<AppStateOptions, "followers" | "onFollowedChange"> {
     return { followers: this.#count, onFollowedChange: () => this.#publish() };
   }
@@ -93,12 +91,12 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     });
   }
 
-  /** Returns an event of the service that the workers follow, as it is true of all of them. */
+  /** Returns an event of the followed service in the form that is true of all workers. */
   eventOf(event: Observation, { dbPool }: Pick<Config, "dbPool">): Observation {
     return event.kind === "pool-ready" ? { ...event, max: dbPool } : event;
   }
 
-  /** The figures of the workers' pools, of the last second. */
+  /** The figures of the workers' pools in the last second. */
   get pool(): PoolCounts {
     return this.#recorded.map(({ pool }) => pool).reduce(sumOfPools, noConnections);
   }
@@ -144,7 +142,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     return this.#state === "open";
   }
 
-  /** Whether a worker has not stopped. */
+  /** Whether a worker still runs. */
   get isRunning(): boolean {
     return this.#state !== "stopped";
   }
@@ -153,10 +151,8 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     for (const { calls } of this.#threads) calls.send("closeConnections");
   }
 
-  /**
-   * Lets all workers hold their responses, then close their sockets, then send what they held. So no
-   * client that has its response can connect to a worker that is about to close.
-   */
+  /** Makes all workers hold their responses, then close their sockets, then send the responses. So
+   * a client with its response never connects to a worker that is about to close. */
   async shutdown(): Promise<void> {
     this.#state = "stopping";
     this.#cancelRecording();
@@ -169,7 +165,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     this.#state = "stopped";
   }
 
-  /** Repeats until no worker receives a request: one alone may have few clients, all of them slow. */
+  /** Repeats until no worker receives a request. A single worker may have few clients, all of them slow. */
   async #holdAll(): Promise<void> {
     let requests = 0;
     for (let round = 0; round < maxHoldRounds; round++) {
@@ -180,7 +176,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     }
   }
 
-  /** Returns the results; none if one is missing. */
+  /** Returns the results; empty if one is missing. */
   async #askAll(name: "hold" | "closeSocket"): Promise<readonly unknown[]> {
     let results: readonly unknown[] = [];
     const all = Promise.all(this.#threads.map(({ calls }) => calls.ask(name)));
@@ -215,7 +211,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     return { calls, terminate, metrics: "" };
   }
 
-  /** Sends what has changed, soon: the parts of one load change at once. */
+  /** Sends the changed parts after a short time, because all parts of a load change together. */
   #publish(): void {
     if (this.#isPublishing || this.#sent === null) return;
     this.#isPublishing = true;
@@ -228,7 +224,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     });
   }
 
-  /** Adds the requests of the workers to a recorder, once per second while it is watched. */
+  /** Adds the requests of workers to a recorder, once per second while it is watched. */
   #record(adminConsole: RecordedConsole): void {
     const tick = async () => {
       if (adminConsole.isWatched) {
@@ -242,10 +238,8 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   }
 }
 
-/**
- * Returns the port for all workers. Workers could share it with another process that also shares it, so it
- * must be free, unless the configuration wishes that.
- */
+/** Returns the port for all workers. If the configuration does not name it, it must be free,
+ * because workers could share it with another process that allows that. */
 async function portOf(address: TcpAddress): Promise<number> {
   const { port, reusePort } = address;
   return reusePort && port !== 0 ? port : await findPort(address, "api");

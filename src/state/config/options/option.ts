@@ -3,12 +3,12 @@ import { boolean, type Codec } from "../codecs.ts";
 
 export const required = { required: true } as const;
 
-/** The default of an option that defaults to the value of another option. */
+/** Default of an option: the value of another option. */
 export interface SameAs {
   readonly sameAs: "server-host";
 }
 
-/** The default of an option whose default depends on the dialect: `Dialect.defaults`. */
+/** Default of an option that depends on the dialect: `Dialect.defaults`. */
 export const ofDialect = { ofDialect: true } as const;
 
 export function isSameAs(fallback: unknown): fallback is SameAs {
@@ -17,11 +17,11 @@ export function isSameAs(fallback: unknown): fallback is SameAs {
 
 export type Fallback<T> = T | null | typeof required | typeof ofDialect | SameAs;
 
-/** One option. `T` is the type of its values, `D` the type of its default, or null. */
+/** One option. `T` is the type of its values. `D` is the type of its default, or null. */
 export interface Option<T, D = Fallback<T>> {
-  /** Other spellings of the key, used if the key has no value in any source. Default: none. */
+  /** Other spellings of the key. They apply only if no source sets the key. Default: none. */
   readonly aliases?: readonly string[];
-  /** The aliases take precedence over the key. Default: false. */
+  /** Whether aliases take precedence over the key. Default: false. */
   readonly aliasFirst?: true;
   readonly codec: Codec<T>;
   readonly default: D;
@@ -33,38 +33,41 @@ export interface Option<T, D = Fallback<T>> {
   readonly doc: string;
   /** A sensible value, as text of the file. */
   readonly example: string;
-  /** PostgREST lacks the option: the dump omits it at its default. Default: false. */
+  /**
+   * Whether PostgREST lacks the option, so that the dump omits it at its default. Default: false.
+   */
   readonly extension?: true;
-  /** The value is a path that the API answers, so that no other option may have it. Default: it is not. */
+  /** Present if the value is a path of the API, which no other option may have. Default: absent. */
   readonly endpoint?: Endpoint;
-  /** Each worker of a process gets its part of the value. Default: false. */
+  /** Whether each worker of a process gets a share of the value. Default: false. */
   readonly isShared?: true;
-  /** While this option is set, required options may have no value. Default: false. */
+  /** Whether required options may be unset while this one is set. Default: false. */
   readonly replacesRequired?: true;
 }
 
 /** A path that an option adds to the API. */
 export interface Endpoint {
-  /** `below`: the option is a prefix, and the paths below it end with relations. */
+  /** `below`: the option is a prefix of paths, which end with relations. */
   readonly paths: "one" | "below";
-  /** Requests a minute that a token may send, if no policy of `rate-limits` is for the path. Default: any number. */
+  /** Maximum requests per minute of one token, unless a policy of `rate-limits` covers the path.
+   * Default: no limit. */
   readonly requestsPerMinute?: number;
 }
 
 /** Options by key. */
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 
-/** An option as it is written: its exceptions only. */
+/** A row of the option table, which omits defaults of {@linkcode Option}. */
 export type OptionRow<T, D = Fallback<T>> =
   & Omit<Option<T, D>, "example" | "extension" | "inDatabase" | "reloadable">
   & {
-    /** Default: `true` of an option that is false by default, else the default. */
+    /** Default: `true` for an option that is false by default, otherwise the default. */
     readonly example?: string;
     /** Default: true. */
     readonly reloadable?: boolean;
     /** Default: the value of `reloadable`. */
     readonly inDatabase?: boolean;
-    /** PostgREST has the option. Default: false. */
+    /** Whether PostgREST has the option. Default: false. */
     readonly isOfPostgrest?: true;
   };
 

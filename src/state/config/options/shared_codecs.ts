@@ -40,5 +40,5 @@ export const origins = (facts: Partial<ListFacts> = {}) =>
 
 export const port = integer({ min: 0, max: 65535 });
 
-/** Timers count milliseconds in 31 bits. */
+/** Seconds. Timers count milliseconds in 31 bits, which limits the value. */
 export const seconds = (min: number) => integer({ min, max: 2_147_483 });

@@ -1,4 +1,4 @@
-/** Queries that notice a changed schema without reading the catalogue as a whole. @module */
+/** Queries that detect a changed schema without reading the whole catalogue. @module */
 
 /**
  * Sums the write counters of the catalogue's tables: one row of a number, whether the counters count,

@@ -1,9 +1,11 @@
 /** Reads which relations are on workers of Citus. @module */
 
-/** Condition on a row `o` of `pg_dist_partition`: the table is on workers. The others are local tables. */
+/** Condition on a row `o` of `pg_dist_partition`: workers have the table. Other tables are local to
+ * the coordinator. */
 export const isOnWorkers = `(o.partmethod <> 'n' or o.colocationid <> 0 or o.repmodel = 't')`;
 
-/** Returns the beginning of a query of `workers`: the tables of a condition on `o`, and views of them. */
+/** Returns the beginning of a query. It defines `workers`: the tables that satisfy a condition on
+ * `o`, and views of them. */
 export const workersOf = (condition: string): string =>
   `with recursive workers (oid) as (
   select o.logicalrelid::pg_catalog.oid from pg_catalog.pg_dist_partition o where ${condition}
@@ -13,13 +15,15 @@ export const workersOf = (condition: string): string =>
     join pg_catalog.pg_rewrite r on r.oid = d.objid
 )`;
 
-/** The coordinator has reference tables, too, if it is a node. A view is where its tables are. */
+/** SQL for relations on workers. If the coordinator is a node, it has reference tables, too. A view
+ * is where its tables are. */
 const beyondCoordinator = `${isOnWorkers}
     and (o.repmodel <> 't' or not exists (select from pg_catalog.pg_dist_node n where n.groupid = 0))`;
 const workerRelations = `${workersOf(beyondCoordinator)}
 select pg_catalog.string_agg(oid::pg_catalog.text, ' ') as oids from workers`;
 
-/** Expression of a text for {@linkcode readWorkerRelations}. The query is a text, since its tables may not exist. */
+/** Expression whose text {@linkcode readWorkerRelations} reads. The query in it is text, because
+ * its tables may not exist. */
 export const workerRelationsText =
   "case when pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null " +
   `then pg_catalog.query_to_xml('${workerRelations.replaceAll("'", "''")}', false, true, '') end`;

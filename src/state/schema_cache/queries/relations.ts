@@ -24,8 +24,9 @@ domain_bases (oid, base, typmod, not_null) as materialized (
 )`;
 
 /**
- * Condition: no extension made the relation `c`, or a role may use it by a grant that the extension did not make.
- * PostGIS, pg_stat_statements and Citus grant their relations to PUBLIC, which names no role.
+ * Condition: the relation `c` belongs to no extension, or a role may use it by an explicit grant.
+ * Extensions such as PostGIS, pg_stat_statements and Citus grant their relations to PUBLIC, not to
+ * a role.
  */
 export const isOfUsers = `(
   c.oid not in (
@@ -53,7 +54,7 @@ export type ColumnRow = readonly [
   comment: string | null,
   nullable: boolean,
   declaredType: string,
-  /** Null when it equals the declared type. */
+  /** Null if it equals the declared type. */
   baseType: string | null,
   maxLength: number | null,
   defaultExpression: string | null,

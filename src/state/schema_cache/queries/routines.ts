@@ -8,7 +8,7 @@ export type ParameterRow = readonly [
   type: string,
   required: boolean,
   variadic: boolean,
-  /** Type below all domains; null or missing for other types than domains. */
+  /** Type below all domains; null or missing if the type is not a domain. */
   baseType?: string | null,
 ];
 
@@ -117,7 +117,7 @@ export type RowFunctionRow = readonly [
   name: string,
   schema: string | null,
   relation: string | null,
-  /** Null without a comment that may have a tag. */
+  /** Null if it cannot contain a tag. */
   comment: string | null,
 ];
 

@@ -1,5 +1,5 @@
-/** Reads enums, composite types, domains and results of functions: the types of clients that the
- * schema cache does not hold. @module */
+/** Reads enums, composite types, domains and function results. The schema cache lacks them;
+ * generated clients need them. @module */
 
 type TypedName = readonly [name: string, type: string];
 

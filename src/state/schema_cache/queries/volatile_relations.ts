@@ -8,23 +8,24 @@ export interface VolatileResult {
   readonly relations: readonly number[];
   readonly functions: SchemaCacheData["volatileFunctions"];
   readonly stableWithoutArguments: SchemaCacheData["stableWithoutArguments"];
-  /** Relations that run a function that may change the session when they are read; and when written. */
+  /** Relations that, when read, run a function that may change the session; and relations that do
+   * so when written. */
   readonly sessionReads: readonly number[];
   readonly sessionWrites: readonly number[];
   readonly sessionFunctions: SchemaCacheData["sessionFunctions"];
 }
 
-/** A pattern of the fields of an expression tree that name a relation or a function. A group that
- * captures would take twice the time. */
+/** Matches the fields of an expression tree that name a relation or a function. Capturing groups
+ * would double the time. */
 const namedObjects = "':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+'";
 
-/** Whether what a statement reaches without a name runs a function of `volatile_functions` or `session_functions`. */
+/** Whether objects that a statement uses implicitly run a function of `volatile_functions` or `session_functions`. */
 function surroundingsRun(kind: "volatile" | "session"): string {
   return `exists (select from ${kind}_objects where kind = 'domain')
     or exists (select from reached where oid in (select oid from ${kind}_functions))`;
 }
 
-/** Returns the exposed relations of which a kind of use runs such a function. */
+/** Returns the exposed relations that run such a function in one kind of use. */
 function relationsThatRun(kind: "volatile" | "session", use: "relation" | "write"): string {
   return `(
     select coalesce(json_agg(c.oid::int8), '[]') from pg_class c, surroundings s
@@ -33,7 +34,7 @@ function relationsThatRun(kind: "volatile" | "session", use: "relation" | "write
   )`;
 }
 
-/** Returns the names of such functions that may take one argument; null where every statement may run one. */
+/** Returns the names of such functions that can take one argument; null if every statement may run one. */
 function functionNames(kind: "volatile" | "session", others = "false"): string {
   return `case when not (select run_${kind} from surroundings) then (
     select coalesce(json_agg(distinct p.proname), '[]') from pg_proc p

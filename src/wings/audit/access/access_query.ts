@@ -1,9 +1,12 @@
-/** The query of the access that roles of requests have, and the shape of its result. Names are quoted for SQL,
- * lists by role have the order of `roles`, bits are 1 SELECT, 2 EXECUTE, 4 UPDATE, 8 INSERT, 16 DELETE. @module */
+/**
+ * The query of the access of request roles, and the shape of its result. Names are quoted for SQL.
+ * Lists by role are in the order of `roles`. Bits: 1 SELECT, 2 EXECUTE, 4 UPDATE, 8 INSERT, 16
+ * DELETE. @module
+ */
 import { inputs } from "../diagnosis/queries/inputs.ts";
 import { isInvokerView } from "../diagnosis/queries/relation_checks.ts";
 
-/** A policy; `using` and `check` are expressions as PostgreSQL prints them. */
+/** A policy. `using` and `check` are expressions as printed by PostgreSQL. */
 export interface AccessPolicy {
   readonly name: string;
   readonly permissive: boolean;
@@ -18,16 +21,15 @@ export type AccessRow = readonly [
   schema: string,
   name: string,
   events: number,
-  /** `security_invoker` of the view is off and could be on. */
+  /** Whether `security_invoker` of the view is off and could be on. */
   isOwnerView: boolean,
   columnCount: number,
-  /** With their command and the positions of the roles that they are for; null for all. */
+  /** Policies with their command and the positions of their roles; null for all roles. */
   policies: readonly (readonly [string, readonly number[] | null, AccessPolicy])[] | null,
   rights: readonly RightsRow[],
 ];
 
-/** The rights of a role. `hasUsage` is the privilege on the schema, `columns` are granted columns
- * by action. */
+/** The privileges of a role. `hasUsage` is USAGE on the schema; `columns` are granted columns by action. */
 type RightsRow = readonly [
   hasUsage: boolean,
   hasPolicies: boolean,
@@ -36,8 +38,11 @@ type RightsRow = readonly [
   below: Below | null,
 ];
 
-/** Relations below a view, each read as the caller or as the owner of a view: tables whose policies skip
- * that role, tables whose policies bound it, GRANT of reads, actions that need it, and granted writes. */
+/**
+ * Relations below a view, each read as the caller or as the owner of a view: tables whose policies
+ * do not apply to that role, tables whose policies do, GRANT of reads, actions that need it, and
+ * granted writes.
+ */
 type Below = readonly [past: List, bounded: List, missing: List, unread: number, writes: number];
 
 /** The result of the query. */
@@ -61,10 +66,11 @@ const policiesApply = (role: string, table: string) =>
     and (${table}.relforcerowsecurity or not pg_has_role(${role}.oid, ${table}.relowner, 'USAGE')))`;
 
 /**
- * Parameters: exposed and extra schemas as JSON arrays, a role to include, the only role or NULL, the most
- * objects of each kind. In `steps`, `checked` is the role that a relation is read as, NULL for the caller;
- * `stored` is the owner of a materialized view, with whose rights it is kept; `written` are the writes
- * that reach the relation: the first that the rule of a view names besides it, without INSTEAD OF triggers and rules.
+ * Parameters: exposed and extra schemas as JSON arrays, a role to include, the only role or NULL,
+ * the most objects of each kind. In `steps`, `checked` is the role that reads a relation, NULL for
+ * the caller. `stored` is the owner of a materialized view, with whose rights it is refreshed.
+ * `written` are the writes that reach the relation, which is the first in the rule of a view
+ * without INSTEAD OF triggers and rules.
  */
 export const accessQuery = `with recursive ${inputs},
 callers as materialized (

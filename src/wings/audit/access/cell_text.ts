@@ -1,10 +1,10 @@
 /** Cells of the access matrix as text. @module */
 import type { AccessCell } from "./cells.ts";
 
-/** Most relations, and most functions, that the console lists. */
+/** Maximum number of relations, and of functions, that the console lists. */
 export const maxListed = 500;
 
-/** Returns `s*`: the letter of the action, as the legend explains it. */
+/** Returns `s*`: the letter of an action, with a mark that the legend explains. */
 export function markOf({ action, may, columns, past }: AccessCell): string {
   if (may === "no") return "–";
   const letter = action === "execute" ? "x" : action[0]!;
@@ -12,7 +12,7 @@ export function markOf({ action, may, columns, past }: AccessCell): string {
   return rows + (columns === null ? "" : "*") + (past.length === 0 ? "" : "!");
 }
 
-/** Returns `columns id, title; rows by own_orders`. Appends the SQL that grants access, or corrects a view. */
+/** Returns `columns id, title; rows by own_orders`. Adds SQL that grants access, or corrects a view. */
 export function mayText({ action, may, columns, policies, past, reason, sql }: AccessCell): string {
   if (may === "no") return `no: ${sql?.replaceAll(";\n", "; ") ?? reason}`;
   if (action === "execute") return "execute";

@@ -1,4 +1,4 @@
-/** The matrix of access: what each role of requests may do with each relation and function. @module */
+/** The access matrix: what each request role may do with each relation and function. @module */
 import type { Config } from "../../../state/config/options.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
@@ -15,19 +15,19 @@ export interface AccessCell {
   /** `api.doc`, or a function with its parameters: `api.hello(n text)`. */
   readonly relation: string;
   readonly action: "select" | "insert" | "update" | "delete" | "execute";
-  /** `rows`: the rows that policies allow. `none`: no policy allows a row. `no`: refused. */
+  /** `rows`: policies decide about rows. `none`: no policy allows a row. `no`: not permitted. */
   readonly may: "all" | "rows" | "none" | "no";
   /** Granted columns; null for all. */
   readonly columns: readonly string[] | null;
   readonly policies: readonly AccessPolicy[];
   /** Tables below a view whose policies do not apply. */
   readonly past: readonly string[];
-  /** Cause of a refusal, or tables below a view whose policies apply; null for other actions. */
+  /** Reason why the action is not permitted, or tables below a view whose policies apply; otherwise null. */
   readonly reason: string | null;
-  /** Statements that allow it, or that let policies apply, separated by line breaks; null if there
-   * are no policies. */
+  /** Statements that permit the action, or make policies apply, separated by line breaks; null without
+   * policies. */
   readonly sql: string | null;
-  /** Number of visible rows, at most 10,001, or the SQLSTATE of the count; null if it was not counted. */
+  /** Number of visible rows, at most 10,001, or the SQLSTATE of a failed count; null if not counted. */
   readonly visible: number | string | null;
 }
 
@@ -35,20 +35,20 @@ export interface AccessCell {
 export interface AccessMatrix {
   /** Roles of requests by name. */
   readonly roles: AccessFacts["roles"];
-  /** By the code units of the relation, then by action, then by role. */
+  /** Sorted by the code units of the relation, then by action, then by role. */
   readonly cells: readonly AccessCell[];
 }
 
 /** The part of the matrix to read. */
 export interface AccessInput {
   readonly config: Pick<Config, "dbAnonRole" | "dbExtraSearchPath" | "dbReadOnly" | "dbSchemas">;
-  /** The only role, which the login role may become. Default: all, at most 50. */
+  /** A single role, which the login role may set. Default: all, at most 50. */
   readonly role?: string | null;
-  /** Most relations, and most functions. Default: all. */
+  /** Maximum number of relations, and of functions. Default: no limit. */
   readonly limit?: number;
 }
 
-/** Reads the matrix in a read-only transaction, whose waits for locks end after 2 s (55P03). */
+/** Reads the matrix in a read-only transaction, which waits at most 2 s for a lock (55P03). */
 export async function readAccess(database: Database, input: AccessInput): Promise<AccessMatrix> {
   const { config, role = null, limit } = input;
   const lists = [config.dbSchemas, config.dbExtraSearchPath].map((names) => JSON.stringify(names));
@@ -66,7 +66,7 @@ export async function readAccess(database: Database, input: AccessInput): Promis
 const settingsQuery =
   `select pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('lock_timeout', '2s', true)`;
 
-/** An action with its bit, and the letter of its policies. */
+/** An action with its bit, and the letter of its policies in the catalogue. */
 type ActionBit = readonly [action: AccessCell["action"], bit: number, letter: string];
 
 const actions: readonly ActionBit[] = [
@@ -108,7 +108,7 @@ function cellsOf(row: AccessRow, roles: AccessFacts["roles"], isReadOnly: boolea
   );
 }
 
-/** Judges a granted action by the relations below a view, then by policies. */
+/** Returns the access for a granted action, from the relations below a view, then from policies. */
 function verdictOf(row: AccessRow, [word, bit, letter]: ActionBit, position: number): Verdict {
   const [, relation, , isOwnerView, columnCount, policies, rights] = row;
   const [, hasPolicies, , columnGrants, below] = rights[position]!;

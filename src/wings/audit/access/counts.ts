@@ -1,4 +1,4 @@
-/** Computes the number of rows that a caller sees. @module */
+/** Counts the rows that a caller sees. @module */
 import type { Identity } from "../../../state/auth/jwt_cache.ts";
 import { readRoles, roleStatement } from "../../../state/config/in_database.ts";
 import type { Config } from "../../../state/config/options.ts";
@@ -24,7 +24,7 @@ export type ReadAsCaller = (
   query: Sql,
 ) => Promise<readonly (readonly (string | null)[])[]>;
 
-/** Returns the cells with the number of visible rows for each select. Each query runs for at most 1 s. */
+/** Adds the number of visible rows to cells of select. Each query runs for at most 1 s. */
 export async function withCounts(
   cells: readonly AccessCell[],
   input: CountInput,
@@ -38,7 +38,7 @@ export async function withCounts(
   return counted;
 }
 
-/** Returns the function that reads as the caller. A query has 1 s. */
+/** Returns a function that reads as the caller. A query may take 1 s. */
 export async function callerReader(input: CountInput): Promise<ReadAsCaller> {
   const { database, config, identity } = input;
   const query = metadataTransaction([roleStatement(await database.version(), config.dialect)]);

@@ -1,4 +1,4 @@
-/** `svc access`: prints what each role of requests may do. It writes nothing. @module */
+/** `svc access`: prints what each request role may do. Changes nothing. @module */
 import { type AccessCell, type AccessMatrix, readAccess } from "../access/cells.ts";
 import { markOf, mayText } from "../access/cell_text.ts";
 import { withCounts } from "../access/counts.ts";
@@ -49,7 +49,7 @@ function matrixText(roles: AccessMatrix["roles"], cells: readonly AccessCell[]):
   return `${tableText([["relation", ...names], ...rows])}\n${legend}\n`;
 }
 
-/** Explains the letters below the table, in Markdown. Its lines fit into a terminal. */
+/** Explains the letters below the table, in Markdown. The lines fit in a terminal. */
 const legend = `\
 - s select, i insert, u update, d delete, x execute; - no privilege
 - S (capital): all rows; s: the rows that policies allow; s0: no policy allows a row
@@ -60,7 +60,7 @@ function visibleText({ visible }: AccessCell): string {
   return `${visible > 10_000 ? "> 10,000" : visible.toLocaleString("en")} visible`;
 }
 
-/** Returns a Markdown table. Characters that end a cell, or begin code, HTML or links, are escaped. */
+/** Returns a Markdown table. Characters that would end a cell, or begin code, HTML or links, are escaped. */
 function tableText(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) =>
     row.map((text) => printable(text).replace(/[\\|<`]|\](?=\()/g, "\\$&"))

@@ -1,4 +1,4 @@
-/** Flags for the caller of requests in this process. @module */
+/** Flags that name the caller of requests in this process. @module */
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import type { Identity } from "../../../state/auth/jwt_cache.ts";
 import { type CommandCall, flagsOf } from "../../../api/command.ts";
@@ -8,7 +8,7 @@ export const callerFlags = flagsOf({
   "--claims=JSON": "Claims of the request's token",
 });
 
-/** Returns the caller that the flags name; null for one without a token. Throws an `Error` if they are invalid. */
+/** Returns the caller that the flags name; null without a token. Throws an `Error` if the flags are invalid. */
 export function callerOf(
   flags: CommandCall["flags"],
   config: { readonly dbAnonRole: string | null },

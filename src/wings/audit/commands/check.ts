@@ -1,4 +1,4 @@
-/** `svc check`: diagnoses the database and the configuration. `--measure` rolls its writes back. @module */
+/** `svc check`: diagnoses the database and the configuration. Writes of `--measure` are rolled back. @module */
 import { findingsOf, readCatalogue } from "../diagnosis/diagnose.ts";
 import { countText, type Finding, findingsSql, findingsText } from "../diagnosis/finding.ts";
 import { measureFindings } from "../diagnosis/measure.ts";
@@ -51,7 +51,7 @@ async function check(
   });
 }
 
-/** Writes which schema and role quick mode chose, because the findings depend on them. */
+/** Prints the schema and role that quick mode has chosen, because the findings depend on them. */
 function printQuick({ schemas, anonRole, isLoginRole }: QuickSettings): void {
   const reach = isLoginRole ? ", read only" : "";
   const noun = schemas.length === 1 ? "schema" : "schemas";
@@ -104,7 +104,7 @@ async function readFindings(
   ];
 }
 
-/** Returns the findings about operations; none without the option. */
+/** Returns the findings about operations; empty if the option is not set. */
 async function operationsIn(
   appState: AppState,
   config: Config,

@@ -58,7 +58,7 @@ export const diffCommand: Command = {
   },
 };
 
-/** Says how to make the file. */
+/** Returns a message that explains how to create the file. */
 function expectedFile(config: ConfigArguments): string {
   const { program, source } = callWords(config);
   const words = [program, "contract", source].filter((word) => word !== "").join(" ");

@@ -1,4 +1,4 @@
-/** `svc isolate`: tries to learn of rows that callers cannot see. Nothing is committed. @module */
+/** `svc isolate`: tries to infer rows that callers cannot see. Nothing is committed. @module */
 import { svcDialect } from "../../../base/dialect.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import { print, printError } from "../../../base/observe/output.ts";
@@ -25,7 +25,7 @@ export const isolateCommand: Command = {
   run: isolate,
 };
 
-/** Resolves with 1 if a leak is not accepted, or if the line of an accepted one matches none. */
+/** Resolves with 1 if there is a leak that is not accepted, or an accepted leak that no longer exists. */
 async function isolate(
   { config, flags, operands }: CommandCall,
   { withTransport }: CommandContext,

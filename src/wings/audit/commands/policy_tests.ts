@@ -1,4 +1,4 @@
-/** `svc test`: runs policy tests, whose requests and fixtures roll back. @module */
+/** `svc test`: runs policy tests. Their requests and fixtures are rolled back. @module */
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { svcDialect } from "../../../base/dialect.ts";
@@ -72,7 +72,7 @@ async function test(
   });
 }
 
-/** Reads the files of the operands, or all without operands. */
+/** Reads the files that the operands name; without operands, all files. */
 export function readFiles(operands: readonly string[], config: ConfigArguments) {
   return Array.from(new Set(operands.length > 0 ? operands : findCases(config)), readCases);
 }

@@ -1,4 +1,5 @@
-/** `svc why`: explains why a request is refused, or its answer empty. Writes are not executed. @module */
+/** `svc why`: explains why a request is refused, or why its response is empty. Writes are not
+ * executed. @module */
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import { guardOfCases, withCaseState } from "../policy_test/case_handler.ts";
 import { type CaseRequest, parseRequest } from "../policy_test/case_file.ts";
@@ -28,7 +29,7 @@ export const whyCommand: Command = {
   run: why,
 };
 
-/** Returns a write to a relation with a body, without which no statement shows the privileges of a write. */
+/** Returns a write with a body. Otherwise no statement would show the needed privileges. */
 function withBody(request: CaseRequest): CaseRequest {
   const { method, target, body } = request;
   const needsBody = /^(?:POST|PATCH|PUT)$/.test(method) && !target.startsWith("/rpc/");

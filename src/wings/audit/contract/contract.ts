@@ -1,5 +1,4 @@
-/** The contract of an API: a line for each part of the API that clients depend on. Names are quoted
- * for SQL. @module */
+/** The contract of an API: a line for each part that clients depend on. Names are quoted for SQL. @module */
 import { type AccessMatrix, readAccess } from "../access/cells.ts";
 import type { Config } from "../../../state/config/options.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
@@ -23,7 +22,7 @@ export interface Contract {
   /** Major version of PostgreSQL. Other versions print the expressions of policies differently. */
   readonly major: string;
   readonly schemas: string;
-  /** Properties by their subject: `column api.doc.title` with `text, required`. */
+  /** Properties by subject, such as `text, required` for `column api.doc.title`. */
   readonly facts: ReadonlyMap<string, string>;
 }
 
@@ -78,12 +77,12 @@ export function parseContract(text: string, file: string): Contract {
   return { major, schemas, facts };
 }
 
-/** A colon inside of a quoted name ends no subject. */
+/** Matches a line of a contract. A colon inside a quoted name does not end the subject. */
 const factPattern = /^([a-z]+ (?:[^":]|"[^"]*")+): (.*)$/;
 
 type Fact = readonly [subject: string, fact: string];
 
-/** Words that a version of PostgreSQL reads as names in quotes only. The type `"char"` is not `char`. */
+/** Words that some version of PostgreSQL accepts as names only in quotes. The type `"char"` is not `char`. */
 const reserved: ReadonlySet<string> = new Set(
   `all analyse analyze and any array as asc asymmetric authorization binary both case cast char check
   collate collation column concurrently constraint create cross current_catalog current_date
@@ -95,7 +94,7 @@ const reserved: ReadonlySet<string> = new Set(
   union unique user using variadic verbose when where window with`.split(/\s+/),
 );
 
-/** Quotes a name for SQL, the same for all versions of PostgreSQL. Control characters become escapes. */
+/** Quotes a name for SQL, in the same way for all versions of PostgreSQL. Control characters are escaped. */
 export function quoted(name: string): string {
   if (/^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name)) return name;
   if (printable(name) === name) return quoteIdent(name);
@@ -103,7 +102,7 @@ export function quoted(name: string): string {
   return `U&${quoteIdent(name).replace(/[\\\p{Cc}\p{Zl}\p{Zp}]/gu, escapeOf)}`;
 }
 
-/** Quotes the names in a text of PostgreSQL by {@linkcode quoted}. */
+/** Quotes the names in a text of PostgreSQL again, by {@linkcode quoted}. */
 function requoted(text: string): string {
   return text.replace(/"((?:[^"]|"")*)"/g, (_, name: string) => quoted(name.replaceAll('""', '"')));
 }
@@ -131,7 +130,7 @@ function columnFact(relation: Relation, column: Column): Fact {
   return [`column ${nameOf(relation)}.${quoted(name)}`, requoted(declaredType) + labels + mode];
 }
 
-/** Returns the relationship of each related name, and the cardinality of each relationship. */
+/** Returns the relationship for each embeddable name, and the cardinality of each relationship. */
 function embedFacts(origin: Relation, cache: SchemaCache): readonly Fact[] {
   const place = { origin, originIsRelation: true, schema: origin.schema, hint: null };
   return cache.relationships(origin, origin.schema).flatMap((relationship): Fact[] => {
@@ -146,7 +145,7 @@ function embedFacts(origin: Relation, cache: SchemaCache): readonly Fact[] {
   });
 }
 
-/** Returns the name that `select` takes. Of a table's reference to itself, the column leads to the parent. */
+/** Returns the name for `select`. For a table's reference to itself, the column's name selects the parent. */
 function targetOf(relationship: Relationship): string {
   if (relationship.kind === "computed") return relationship.function.name;
   const { self, kind, foreign } = relationship;

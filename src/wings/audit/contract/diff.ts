@@ -1,4 +1,4 @@
-/** Compares two contracts: changes that break clients, that may break them, and that are safe. @module */
+/** Compares two contracts: changes that break clients, that may break them, and safe changes. @module */
 import { type Contract, quoted } from "./contract.ts";
 
 /** A change of a property. */
@@ -10,7 +10,7 @@ export interface ContractChange {
   readonly sql: string | null;
 }
 
-/** Contracts to compare, and the anonymous role, if there is one. */
+/** The contracts to compare, and the anonymous role, if there is one. */
 export interface Comparison {
   readonly old: Contract;
   readonly now: Contract;
@@ -35,7 +35,7 @@ export function contractChanges(contracts: Comparison): readonly ContractChange[
 
 const levels = ["breaking", "maybe", "safe"] as const;
 
-/** A subject with its properties; null where it does not exist. */
+/** A subject with its properties; null on the side where it does not exist. */
 interface FactChange {
   readonly subject: string;
   readonly was: string | null;
@@ -51,7 +51,7 @@ function textOf({ subject, was, is }: FactChange): string {
   return is === null ? `${subject}: lost: ${was}` : `${subject}: was ${was}, is ${is}`;
 }
 
-/** Returns the level of a change of a relation, a column, an embed or a policy. */
+/** Returns the level of a change to a relation, column, embed or policy. */
 function levelOf({ subject, was, is }: FactChange, old: Contract): ContractChange["level"] {
   const kind = kindOf(subject);
   if (kind === "policy") return is === null ? "breaking" : "maybe";
@@ -71,7 +71,7 @@ function levelOf({ subject, was, is }: FactChange, old: Contract): ContractChang
   return kind === "relation" ? relationLevel(was, is) : columnLevel(was, is);
 }
 
-/** Whether a role is refused less, and the answer is the same. */
+/** Returns whether a role gets more access, and responses are otherwise the same. */
 function isWider(was: string, is: string): boolean {
   const parts = new Set(was.split("; "));
   return is.split("; ").every((part) => parts.has(part));
@@ -82,7 +82,7 @@ const [comma, space, dot] = [", ", " ", "[.]"].map((text) =>
   new RegExp(`${text}(?=(?:[^"]*"[^"]*")*[^"]*$)`)
 ) as [RegExp, RegExp, RegExp];
 
-/** Whether words of a list are missing in another. */
+/** Returns whether words of a list are missing in another. */
 function lacks(list = "", others = ""): boolean {
   const words = new Set(others.split(space));
   return list !== "" && list.split(space).some((word) => !words.has(word));
@@ -109,7 +109,7 @@ function columnLevel(was: string, is: string): ContractChange["level"] {
   return lacks(labels, oldLabels) || isNew("nullable") ? "maybe" : "safe";
 }
 
-/** Compares a function with the overloads of its name on the other side. */
+/** Compares a function with the overloads of the same name on the other side. */
 function functionChange(change: FactChange, { old, now }: Comparison): ContractChange {
   const { subject, was, is } = change;
   const found = { text: textOf(change), sql: null };
@@ -126,7 +126,8 @@ function functionChange(change: FactChange, { old, now }: Comparison): ContractC
   return { level: resultLevel(was, fact), text, sql: null };
 }
 
-/** A result that changed, or a function that became volatile, which ends GET, is breaking. */
+/** Returns the level of a changed result. A function that becomes volatile is breaking, too,
+ * because GET is no longer possible. */
 function resultLevel(was: string, is: string): ContractChange["level"] {
   const cut = (fact: string) => fact.lastIndexOf(", ");
   if (was.slice(0, cut(was)) !== is.slice(0, cut(is))) return "breaking";
@@ -149,7 +150,7 @@ function namesOf(subject: string): string {
   return parametersOf(subject).map((each) => each.split(space)[0]).sort().join();
 }
 
-/** Whether each call of an older signature fits a newer one. */
+/** Returns whether each call of an older signature is possible with a newer one. */
 function accepts(newer: string, older: string): boolean {
   const [own, others] = [new Set(parametersOf(newer)), new Set(parametersOf(older))];
   const required = (each: string) => each.replace(/ = default$/, "");
@@ -157,7 +158,7 @@ function accepts(newer: string, older: string): boolean {
     [...own].every((each) => each !== required(each) || others.has(each));
 }
 
-/** Lists what a role lost or gained. A lost column is a separate change. */
+/** Lists what a role has lost or gained. A lost column is a separate change. */
 function grantChanges(
   { subject, was, is }: FactChange,
   { now, anonymous }: Comparison,

@@ -3,7 +3,7 @@ import { nearest } from "../../../base/lib/nearest.ts";
 import { type Finding, type FindingLevel } from "./finding.ts";
 import type { CatalogueFacts } from "./query.ts";
 
-/** A finding, and the names and words that its message may have. Names are quoted for SQL. */
+/** A finding, and the names and words for its message. Names are quoted for SQL. */
 interface FindingFacts {
   readonly subject: string;
   readonly roles: readonly string[];
@@ -13,10 +13,8 @@ interface FindingFacts {
   readonly program: string;
 }
 
-/**
- * Name, level and message of the findings, in the order of the output. The level of a finding about
- * other roles than the anonymous one follows a slash if it differs.
- */
+/** Name, level and message of the findings, in the order of the output. If a finding has another
+ * level for roles other than the anonymous one, it follows a slash. */
 const texts = `
 schema-missing error schema {subject} of {objects} does not exist{near}
 schema-empty warn schema {subject} has no relation and no function{filled}
@@ -97,10 +95,8 @@ function unboundWrites({ subject, roles, objects: [first, ...others] }: FindingF
     `${list(others)} ${past}`;
 }
 
-/**
- * Returns the findings of the catalogue, in the order of the table. Advice begins with `program`, the
- * words that start the program.
- */
+/** Returns the findings of the catalogue, in the order of the table. Advice begins with `program`,
+ * the words that start the program. */
 export function catalogueFindings(
   catalogue: CatalogueFacts,
   program: string,
@@ -124,10 +120,10 @@ export function catalogueFindings(
   });
 }
 
-/** Most names that a message lists. */
+/** Maximum number of names in a message. */
 const maxNames = 3;
 
-/** Returns `a, b and c`, or the first names and the number of the others. */
+/** Returns `a, b and c`, or the first names and the number of remaining names. */
 export function list(names: readonly (string | null)[]): string {
   const shown = names.slice(0, maxNames);
   const more = names.length - shown.length;
@@ -135,7 +131,7 @@ export function list(names: readonly (string | null)[]): string {
   return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
 }
 
-/** A name without schema resembles the last part of a function's name. */
+/** Suggests a function name. A name without a schema is compared with the last part of the function's name. */
 function functionSuggestion(quoted: string, functions: readonly string[]): string {
   const name = unquoted(quoted);
   if (name.includes(".")) return suggestion(name, functions);
@@ -150,7 +146,7 @@ function suggestion(name: string, candidates: readonly string[]): string {
   return found === null ? "" : `; did you mean ${found}?`;
 }
 
-/** Removes the quotes of SQL names: options name schemas and functions unquoted. */
+/** Removes the quotes of SQL names, because options name schemas and functions without quotes. */
 function unquoted(name: string): string {
   return name.replace(/"((?:[^"]|"")*)"/g, (_, inner: string) => inner.replaceAll('""', '"'));
 }

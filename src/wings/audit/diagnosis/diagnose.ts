@@ -1,5 +1,5 @@
-/** Diagnoses a database and its configuration: reads the catalogue once, as the login role, and
- * lists what fails requests or grants too much. It changes nothing. @module */
+/** Diagnoses a database and its configuration. Reads the catalogue once as the login role, and
+ * lists what makes requests fail or grants too much. Changes nothing. @module */
 import type { Config } from "../../../state/config/options.ts";
 import { lockTimeout, metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
@@ -18,7 +18,7 @@ export async function readCatalogue(database: Database, config: Config): Promise
   return { ...catalogue, rows: [...catalogue.rows, ...others] };
 }
 
-/** Returns the single value of each statement that has one. */
+/** Returns the single value of each statement that returns one. */
 async function valuesOf(
   database: Database,
   statements: readonly Statement[],
@@ -29,7 +29,7 @@ async function valuesOf(
   return rows.flatMap(([row]) => row?.[0] ?? []);
 }
 
-/** Findings about writes, which a service with `db-read-only` refuses. */
+/** Findings about writes, which do not concern a service with `db-read-only`. */
 const writeFindings: ReadonlySet<string> = new Set([
   "write-without-rls",
   "create-in-schema",
@@ -65,10 +65,8 @@ export function findingsOf(
   return findingLevels.flatMap((level) => all.filter((finding) => finding.level === level));
 }
 
-/**
- * Diagnoses the database of a service that runs. It uses a separate connection, so that no request
- * waits for it. An embedded database has one connection.
- */
+/** Diagnoses the database of a running service, over a separate connection so that no request
+ * waits. An embedded database has only one connection. */
 export async function diagnoseRunning(
   shared: Database,
   input: DiagnosisInput,

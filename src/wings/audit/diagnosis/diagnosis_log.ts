@@ -1,21 +1,21 @@
-/** Reports how many findings a service has: after its start, and after each reload that adds some.
- * @module */
+/** Reports the number of findings of a service: after its start, and after each reload with new
+ * findings. @module */
 import type { Config } from "../../../state/config/options.ts";
 import { isLogged, type Observation } from "../../../base/observe/observation.ts";
 import { type Finding, findingLine } from "./finding.ts";
 
 export interface DiagnosedState {
-  /** Reads the findings. Its rejections are ignored: the service reports a lost database itself. */
+  /** Reads the findings. Rejections are ignored, because the service reports a lost database itself. */
   readonly diagnose: () => Promise<readonly Finding[]>;
   readonly config: () => Pick<Config, "logLevel" | "logFindings" | "dialect">;
 }
 
-/** SQLSTATE of a load whose schema does not exist, which a finding explains. */
+/** SQLSTATE of a load with a missing schema, which a finding explains. */
 const missingSchema = "3F000";
 
 /** Runs diagnoses one after the other. */
 export class DiagnosisLog {
-  /** Null before the start and after the end. */
+  /** Null before the start and after {@linkcode DiagnosisLog.stop}. */
   #appState: DiagnosedState | null = null;
   /** Lines of the previous run. */
   #lines: ReadonlySet<string> = new Set();
@@ -26,13 +26,13 @@ export class DiagnosisLog {
 
   constructor(private readonly observe: (event: Observation) => void) {}
 
-  /** Diagnoses once, and from then on after each reload that {@linkcode take} receives. */
+  /** Runs a diagnosis now, and after each reload that {@linkcode take} receives. */
   start(appState: DiagnosedState): void {
     this.#appState = appState;
     this.#request();
   }
 
-  /** Stops. A run in progress reports nothing. */
+  /** Stops. A diagnosis in progress reports nothing. */
   stop(): void {
     this.#appState = null;
   }
@@ -45,12 +45,12 @@ export class DiagnosisLog {
     this.#request();
   }
 
-  /** Resolves when no run is in progress. */
+  /** Resolves when no diagnosis is in progress. */
   async settled(): Promise<void> {
     await this.#running;
   }
 
-  /** Requests during a run cause one further run. */
+  /** Starts a diagnosis. Requests during a diagnosis cause one more. */
   #request(): void {
     if (this.#appState === null || !this.#isReachable) return;
     this.#isRequested = true;

@@ -1,4 +1,4 @@
-/** A finding of the diagnosis, and its forms as text. @module */
+/** A finding of the diagnosis, and its text forms. @module */
 import { callText, type CallWords } from "../../../base/observe/call_words.ts";
 import { counted, oneLine, printable } from "../../../base/lib/printable.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
@@ -8,7 +8,7 @@ export const findingLevels = ["error", "warn", "info"] as const;
 
 export type FindingLevel = typeof findingLevels[number];
 
-/** Something in the database or the configuration that fails requests or grants too much. */
+/** A problem in the database or the configuration, which makes requests fail or grants too much. */
 export interface Finding {
   /** Name of the check: `role-missing`. */
   readonly name: string;
@@ -16,7 +16,7 @@ export interface Finding {
   /** A role, a schema, a relation, a function or an option. */
   readonly subject: string;
   readonly message: string;
-  /** Statements that correct it, separated by line breaks; null if SQL cannot. */
+  /** Statements that correct the problem, separated by line breaks; null if SQL cannot. */
   readonly sql: string | null;
 }
 
@@ -25,16 +25,14 @@ export function findingLine({ level, name, message }: Finding): string {
   return `${level} ${name}: ${oneLine(message)}`;
 }
 
-/** Most lines of SQL that the text shows for one finding. */
+/** Maximum lines of SQL that are shown for one finding. */
 const maxSqlLines = 20;
 
-/** Most findings of one name that the text shows. */
+/** Maximum number of findings of one name that are shown. */
 const maxShown = 5;
 
-/**
- * Returns the findings as text, each with its SQL indented below it. Several of one level and name
- * have one line with their number, and the first of them below it.
- */
+/** Returns the findings as text, each with its SQL indented below it. Findings of one level and
+ * name are counted in one line, with the first of them below it. */
 export function findingsText(findings: readonly Finding[], call: CallWords): string {
   const kinds = groupBy(findings, ({ level, name }) => `${level} ${name}`);
   return [...kinds].flatMap(([kind, found]) => {
@@ -49,7 +47,7 @@ export function findingsText(findings: readonly Finding[], call: CallWords): str
   }).map((line) => `${line}\n`).join("");
 }
 
-/** Returns the SQL of a finding, indented. In place of long SQL it names the call that prints it. */
+/** Returns the SQL of a finding, indented. For long SQL, returns the call that prints it. */
 function sqlLines(finding: Finding, call: CallWords): readonly string[] {
   if (finding.sql === null) return [];
   const statements = finding.sql.split("\n");
@@ -82,7 +80,7 @@ const cautions: ReadonlyMap<string, string | null> = new Map([
   ["definer-search-path", "a function that uses objects of other schemas fails afterwards"],
 ]);
 
-/** Returns the danger of the SQL of a finding; null if it may run unread. */
+/** Returns the danger of a finding's SQL; null if it can be applied without review. */
 export function cautionOf({ name, level, message }: Finding): string | null {
   const known = cautions.get(name);
   if (known !== undefined) return known;
@@ -91,10 +89,8 @@ export function cautionOf({ name, level, message }: Finding): string | null {
   return isMisspelt ? "the configuration may have the wrong name" : null;
 }
 
-/**
- * Returns the SQL of findings, which `psql` runs as it is. Equal statements appear once. SQL that may
- * break a working API, or grant more than is wanted, is in comments below a caution.
- */
+/** Returns the SQL of findings for `psql`. Equal statements are included once. SQL that may break a
+ * working API, or grant more than intended, is commented out below a caution. */
 export function findingsSql(findings: readonly Finding[]): string {
   const seen = new Set<string>();
   return findings.flatMap((finding) => {
@@ -107,7 +103,7 @@ export function findingsSql(findings: readonly Finding[]): string {
   }).join("");
 }
 
-/** Returns SQL as comments. A line break in a name ends no comment. */
+/** Returns SQL as comments. A line break in a name does not end the comment. */
 export function commented(sql: string): string {
   return sql.split(/\r\n|[\r\n]/).map((line) => `-- ${line}`).join("\n");
 }
@@ -118,7 +114,7 @@ const nouns: Readonly<Record<FindingLevel, string>> = {
   info: "note",
 };
 
-/** Returns `1 error, 2 warnings` without levels that have no finding. */
+/** Returns `1 error, 2 warnings`. Levels without findings are left out. */
 export function countText(findings: readonly Finding[]): string {
   const counts = findingLevels.map((level) => {
     const count = findings.filter((each) => each.level === level).length;

@@ -1,4 +1,4 @@
-/** Measures what the SQL of findings gains. Nothing of it lasts. @module */
+/** Measures the gain of findings' SQL. All changes are rolled back. @module */
 import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
@@ -7,10 +7,10 @@ import type { Finding } from "./finding.ts";
 import { type Experiment, policyFindings } from "./policy_findings.ts";
 import type { CatalogueFacts, CatalogueRow } from "./query.ts";
 
-/** Most rows of a table that is measured. */
+/** Maximum rows of a table for a measurement. */
 const maxRows = 1_000_000;
 
-/** Appends `: 92 ms → 6 ms on 100,000 rows`, or `: not measured`, to messages of findings. */
+/** Appends `: 92 ms → 6 ms on 100,000 rows` or `: not measured` to messages of findings. */
 export async function measureFindings(
   database: Database,
   findings: readonly Finding[],
@@ -61,17 +61,18 @@ async function measure(database: Database, experiment: Experiment): Promise<stri
   }
 }
 
-/** Runs of each query. The first one also reads the table from the disk. */
+/** Number of runs per query. The first run also reads the table from the disk. */
 const runs = 2;
 
-/** PostgreSQL shows its time in milliseconds. */
+/** Returns the execution time in milliseconds, as printed by PostgreSQL. */
 function timeText(time: number): string {
   return `${time >= 10 ? Math.round(time) : Number(time.toPrecision(time >= 1 ? 2 : 1))} ms`;
 }
 
 /**
- * Returns statements that run as the owner. Where policies apply to the owner, they fail with 42501:
- * the times would include the policies. An index blocks writers, so nothing takes long.
+ * Returns statements that run as the owner. If policies apply to the owner, they fail with 42501,
+ * because the times would include the policies. Timeouts are short, because creating an index
+ * blocks writers.
  */
 function statementsOf({ relation, owner, change }: Experiment): readonly Statement[] {
   const table = catalogueSql(relation);

@@ -1,5 +1,4 @@
-/** The finding that notifications do not arrive, for example through a pooler in transaction mode.
- * @module */
+/** The finding that notifications are lost, for example by a pooler in transaction mode. @module */
 import type { Config } from "../../../state/config/options.ts";
 import type { Database, Notify, Subscribe } from "../../../database/database.ts";
 import { NotificationProbe } from "../../../database/notifications/notification_probe.ts";
@@ -8,8 +7,9 @@ import { schedule } from "../../../base/lib/timers.ts";
 import type { Finding } from "./finding.ts";
 
 /**
- * Listens, sends a notification over another connection, and returns a finding if it does not arrive
- * within 5 s. Returns none if the service does not listen, or if listening or sending fails.
+ * Listens, sends a notification over another connection, and returns a finding if it does not
+ * arrive within 5 s. Returns no finding if the service does not listen, or if listening or sending
+ * fails.
  */
 export async function notificationFindings(
   { subscribe, notify }: Pick<Database, "subscribe" | "notify">,
@@ -23,7 +23,7 @@ export async function notificationFindings(
   return arrives ? [] : [lostFinding(dbChannel, dbSchemaWatch)];
 }
 
-/** Without notifications, a service polls the catalogs with `auto` or `poll`. */
+/** Returns the finding. Without notifications, a service with `auto` or `poll` polls the catalogs. */
 function lostFinding(channel: string, watch: Config["dbSchemaWatch"]): Finding {
   const lost = `notifications on the channel ${channel} do not arrive: `;
   return {

@@ -1,19 +1,19 @@
-/** The findings in conditions of policies, and how to measure what their SQL gains. @module */
+/** Findings in conditions of policies, and how to measure the gain of their SQL. @module */
 import type { Finding } from "./finding.ts";
 import { readPolicyText } from "./policy_text.ts";
 import type { CatalogueFacts, PolicyFacts } from "./query.ts";
 
-/** Two conditions to compare, or an index to try. All texts are SQL of the catalogue. */
+/** Two conditions to compare, or an index to test. All texts are SQL from the catalogue. */
 export interface Experiment extends Pick<PolicyFacts, "relation" | "owner" | "rows"> {
   readonly change: { readonly before: string; readonly after: string } | {
     readonly columns: string;
   };
 }
 
-/** A finding, and how its gain is measured; null if it has no expression. */
+/** A finding, and how to measure its gain; null if it cannot be measured. */
 export type PolicyFinding = readonly [finding: Finding, experiment: Experiment | null];
 
-/** From this number of rows on, a condition that computes too much is a warning. */
+/** Number of rows from which a slow condition is a warning. */
 const warnedRows = 10_000;
 
 export function policyFindings(
@@ -50,7 +50,7 @@ function perRowFinding(
   }, change && { relation, owner, rows, change }];
 }
 
-/** Lists columns that rows need to have one value in, so that an index finds them. */
+/** Lists columns that a policy compares with one value, so that an index would help. */
 function indexFindings(
   { label, relation, owner, rows, columns, isPartitioned, conditions: [condition] }: PolicyFacts,
 ): readonly PolicyFinding[] {

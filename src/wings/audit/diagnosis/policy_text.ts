@@ -1,14 +1,15 @@
-/** Reads conditions of policies: `pg_get_expr` brackets operators and writes keywords in capitals. @module */
+/** Parses conditions of policies. `pg_get_expr` puts operators in parentheses and writes keywords
+ * in capitals. @module */
 
-/** The parts of a condition that need no row. */
+/** The parts of a condition that do not depend on the row. */
 export interface PolicyText {
-  /** Number of parts that are the same for each row, but computed for each of them. */
+  /** Number of such parts that are computed for each row. */
   readonly count: number;
-  /** The condition with these parts in subqueries; null where that may change what it means. */
+  /** The condition with these parts in subqueries; null if that could change its meaning. */
   readonly wrapped: string | null;
 }
 
-/** Functions whose result is the same for each row, and those whose result differs, as written. */
+/** Functions whose result is the same for each row, and functions whose result differs, by their text. */
 interface PolicyNames {
   readonly calls: ReadonlySet<string>;
   readonly volatile: ReadonlySet<string>;
@@ -18,7 +19,7 @@ interface Word {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** Position of the word that closes this bracket; 0 for other words. */
+  /** Position of the word that closes the parenthesis; 0 for other words. */
   close: number;
   use: "column" | "call" | null;
 }
@@ -40,7 +41,7 @@ const name = /^(?!(?:true|false)$)["\p{Ll}\p{Lo}_]/u;
 const brackets: ReadonlyMap<string, string> = new Map([["(", ")"], ["[", "]"], ["CASE", "END"]]);
 const maxLength = 10_000;
 
-/** Reads a condition. A longer one than 10,000 characters has no parts. */
+/** Parses a condition. One longer than 10,000 characters has no parts. */
 export function readPolicyText(text: string, names: PolicyNames): PolicyText {
   const words = text.length > maxLength ? [] : readWords(text, names);
   const found: Range[] = [];
@@ -94,7 +95,7 @@ function split(words: readonly Word[], [from, to]: Range) {
   return { operands, separators };
 }
 
-/** Adds the largest parts that call and use no column. Returns whether they may become subqueries. */
+/** Adds the largest parts that contain calls and no column. Returns whether they may become subqueries. */
 function collectParts(words: readonly Word[], range: Range, found: Range[]): boolean {
   const before = found.length;
   const { operands, separators } = split(words, range);

@@ -11,7 +11,7 @@ import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
 import { roleChecks } from "./queries/role_checks.ts";
 import { schemaChecks } from "./queries/schema_checks.ts";
 
-/** A finding in the catalogue, before it has a level and a message. Names are quoted for SQL. */
+/** A finding in the catalogue, without level and message. Names are quoted for SQL. */
 export type CatalogueRow = readonly [
   name: string,
   /** Whether the finding concerns the anonymous role. */
@@ -31,7 +31,7 @@ export interface CatalogueFacts {
   readonly isReadOnly: boolean;
   /** The login role. Names in these fields are quoted for SQL. */
   readonly login: string;
-  /** Roles that may be taken and were not checked, because there are too many. */
+  /** Number of roles that the login role may set and that were not checked, because there are too many. */
   readonly uncheckedRoles: number;
   /** User-defined schemas, unquoted. */
   readonly schemas: readonly string[];
@@ -39,7 +39,7 @@ export interface CatalogueFacts {
   readonly filledSchemas: readonly string[];
   /** Functions without required parameters, at most a thousand, unquoted: `schema.name`. */
   readonly functions: readonly string[];
-  /** Roles of requests that have no `statement_timeout`; empty if the login role has one. */
+  /** Request roles without `statement_timeout`; empty if the login role has one. */
   readonly rolesWithoutTimeout: readonly string[];
   /** Whether an enabled event trigger sends notifications on `db-channel`. */
   readonly hasReloadTrigger: boolean;
@@ -58,14 +58,14 @@ export interface PolicyFacts {
   readonly relation: string;
   readonly owner: string;
   readonly rows: number;
-  /** `USING` and `WITH CHECK`, as `pg_get_expr` writes them. */
+  /** `USING` and `WITH CHECK`, in the form of `pg_get_expr`. */
   readonly conditions: readonly (string | null)[];
   /** User-defined functions whose result is the same for all rows. */
   readonly calls: readonly string[];
   /** Whether it calls a user-defined function that is VOLATILE. */
   readonly isVolatile: boolean;
   readonly isPartitioned: boolean;
-  /** Columns that no index begins with, by the text of an operand that an index could find. */
+  /** Columns without an index, by the text of the operand for which an index could be used. */
   readonly columns: Readonly<Record<string, string>>;
 }
 
@@ -102,7 +102,7 @@ export function diagnosisStatements(
   ];
 }
 
-/** The statement whose value is `t` if Citus, from version 11 on, distributes tables. */
+/** Statement whose value is `t` if tables are distributed by Citus 11 or later. */
 export const distributedStatement: Statement = {
   text:
     "select pg_catalog.to_regprocedure('pg_catalog.citus_check_connection_to_node(text, int)') is not null",
@@ -110,7 +110,7 @@ export const distributedStatement: Statement = {
   use: "rows",
 };
 
-/** Returns the name of the relation that a path of one segment addresses; null for other paths. */
+/** Returns the name of the relation that has a path of one segment; null for other paths. */
 function relationOfPath(path: string | null): string | null {
   const [, segment, ...more] = path?.split("/") ?? [];
   return segment === undefined || more.length > 0 ? null : segment;
@@ -123,10 +123,8 @@ function functionInputs({ dbPreRequest, dbRootSpec }: DiagnosisConfig): readonly
   );
 }
 
-/**
- * The estimates of common table expressions are
- * wrong, so joins in the order of the text are faster, by half with 1,000 tables.
- */
+/** Joins run in the order of the text, because estimates for common table expressions are wrong.
+ * That takes half of the time with 1,000 tables. */
 const settingsQuery = "select pg_catalog.set_config(name, value, true) from (values " +
   "('jit', 'off'), ('join_collapse_limit', '1'), ('from_collapse_limit', '1'), " +
   // A worker that does not answer would take half a minute for each role.

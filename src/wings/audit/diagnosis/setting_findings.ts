@@ -8,10 +8,10 @@ import type { Finding } from "./finding.ts";
 import { maxRoles } from "./queries/inputs.ts";
 import type { CatalogueFacts } from "./query.ts";
 
-/** Oldest version of PostgreSQL that the service supports, as `server_version_num`. */
+/** Oldest supported version of PostgreSQL, as `server_version_num`. */
 const minVersion = 140_000;
 
-/** Lists the findings, those that fail requests first. */
+/** Lists the findings. Those that make requests fail come first. */
 export function settingFindings(catalogue: CatalogueFacts, config: Config): readonly Finding[] {
   const found = [
     versionFinding(catalogue),
@@ -45,7 +45,8 @@ function standbyFinding({ isStandby }: CatalogueFacts): Finding | null {
   });
 }
 
-/** The service sets `default_transaction_read_only` off on its connections, so that writes depend on it alone. */
+/** Returns the finding. The service turns `default_transaction_read_only` off on its connections,
+ * so that only its own option forbids writes. */
 function readOnlyFinding(
   { isReadOnly, isStandby, login }: CatalogueFacts,
   { dbReadOnly }: Config,
@@ -75,7 +76,8 @@ function tokenFinding({ dialect, ...config }: Config): Finding | null {
   });
 }
 
-/** Browsers send a cookie to another origin, and show the answer, only if CORS allows the origin. */
+/** Returns the finding. Browsers send a cookie to another origin, and expose the response, only if
+ * CORS allows the origin. */
 function cookieOriginsFinding(config: Config): Finding | null {
   const { jwtCookieOrigins, serverCorsAllowedOrigins } = config;
   const missing = jwtCookieOrigins?.find((one) => !serverCorsAllowedOrigins?.includes(one));
@@ -87,7 +89,7 @@ function cookieOriginsFinding(config: Config): Finding | null {
   });
 }
 
-/** An embedded database has no other sessions that change its schema. */
+/** Returns the finding. An embedded database has no other sessions that could change its schema. */
 function triggerFinding(
   { hasReloadTrigger, isStandby }: CatalogueFacts,
   { dbUri, dbSchemaWatch, dbChannel, dbChannelEnabled }: Config,
@@ -104,7 +106,7 @@ function triggerFinding(
   };
 }
 
-/** A server on a loopback address serves this machine alone. */
+/** Returns the finding. A server on a loopback address is only reachable from this machine. */
 function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config): Finding | null {
   if (config.serverUnixSocket !== null || isLoopbackHost(config.serverHost)) return null;
   const unlimited = rolesWithoutTimeout.filter((role) => !isTimed(role, config));
@@ -126,7 +128,8 @@ function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config):
   };
 }
 
-/** Whether an option bounds the statements of a role without a timeout, whose name is an SQL identifier. */
+/** Returns whether an option limits the statements of a role without a timeout. The name is an SQL
+ * identifier. */
 function isTimed(
   role: string,
   { dbAnonRole: anonymous, dbAnonStatementTimeout, dbStatementTimeout }: Config,
@@ -155,7 +158,7 @@ function rolesFinding({ uncheckedRoles, login }: CatalogueFacts): Finding | null
   });
 }
 
-/** Makes a finding that SQL cannot correct. */
+/** Returns a finding that SQL cannot correct. */
 function note(
   name: string,
   level: Finding["level"],
@@ -164,7 +167,7 @@ function note(
   return { name, level, subject, message, sql: null };
 }
 
-/** The options of the endpoint for agents that findings concern. */
+/** The options of the endpoint for agents on which findings depend. */
 interface AgentConfig extends Config {
   readonly mcpAuthorizationServers: readonly string[] | null;
   readonly mcpPath: string | null;
@@ -173,7 +176,7 @@ interface AgentConfig extends Config {
   readonly mcpWrite: readonly string[] | null;
 }
 
-/** Lists the findings in the options of the endpoint for agents; none while the endpoint is off. */
+/** Lists findings in the options of the endpoint for agents; empty if it is off. */
 export function agentFindings(
   { hiddenRelations }: Pick<CatalogueFacts, "hiddenRelations">,
   ofProcess: Config,
@@ -217,7 +220,7 @@ function isOpenToAnonymous(
   return isAccepted && serverUnixSocket === null && !isLoopbackHost(serverHost);
 }
 
-/** svc accepts a token for another service unless its audience is checked. */
+/** Returns the finding. If the audience is not checked, svc accepts a token for another service. */
 function audienceFindings(
   { jwtAud, mcpAuthorizationServers, mcpResource, openapiServerProxyUri }: AgentConfig,
 ): readonly string[][] {

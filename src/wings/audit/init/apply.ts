@@ -1,5 +1,4 @@
-/** Applies the SQL file of `svc init`: two transactions, the second of which may be refused.
- * @module */
+/** Applies the SQL file of `svc init`, which has two transactions. The server may refuse the second. @module */
 import { withScriptConnection } from "../../../database/adapters/script.ts";
 import { failureLines, type SqlSession } from "../../../database/connection/sql_session.ts";
 import { svcDialect } from "../../../base/dialect.ts";
@@ -13,7 +12,7 @@ import { rolesOf, sqlSummary } from "./sql_summary.ts";
 import { confirm } from "./prompt.ts";
 import { readText } from "../../../base/lib/files.ts";
 
-/** Shows the SQL file, asks, and applies it. */
+/** Shows the SQL file, asks for confirmation, and applies it. */
 export async function applyFile(
   files: InitFiles,
   { uri, isConfirmed }: { readonly uri: string; readonly isConfirmed: boolean },
@@ -53,7 +52,7 @@ export async function applyFile(
   });
 }
 
-/** Columns that look like secrets; and all roles, if the user may not create roles. */
+/** Columns that look like secrets. All roles, if the user may not create roles. */
 const factsQuery = `
 select pg_catalog.format('%I.%I.%I', n.nspname, c.relname, a.attname) from pg_catalog.pg_attribute a
   join pg_catalog.pg_class c on c.oid = a.attrelid
@@ -62,12 +61,12 @@ where ${looksSecret("a")} order by n.nspname, c.relname, a.attnum;
 select pg_catalog.quote_ident(r.rolname) from pg_catalog.pg_roles r
   join pg_catalog.pg_roles u on u.rolname = current_user and not (u.rolsuper or u.rolcreaterole)`;
 
-/** Whether PostgreSQL refused a statement because of the user. */
+/** Returns whether PostgreSQL refused a statement for lack of privileges of the user. */
 function isRefused(message: string): boolean {
   return /: (?:permission denied|must be owner|must have admin option)/.test(message);
 }
 
-/** Connects as the service will, so that a refusal is seen now. */
+/** Connects as the service will, so that a refusal is noticed now. */
 async function checkLogin(files: InitFiles): Promise<number> {
   const config = configOfFile(files);
   if (config === null) return 0;
@@ -82,9 +81,9 @@ async function checkLogin(files: InitFiles): Promise<number> {
 
 type ApplyResult =
   | { readonly kind: "applied" }
-  /** Roles and privileges are applied, the event triggers are not. */
+  /** Roles and privileges are applied; the event triggers are not. */
   | { readonly kind: "without trigger"; readonly reason: string }
-  /** Nothing is applied. The message begins with the file's name and the line. */
+  /** Nothing is applied. The message begins with the file name and the line. */
   | { readonly kind: "failed"; readonly message: string };
 
 async function applySql(

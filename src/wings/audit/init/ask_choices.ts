@@ -1,4 +1,4 @@
-/** Makes the choices of `svc init` by flags, by questions on a terminal, or by defaults. @module */
+/** Makes the choices of `svc init` from flags, from answers on a terminal, or from defaults. @module */
 import { nearest } from "../../../base/lib/nearest.ts";
 import { counted } from "../../../base/lib/printable.ts";
 import { CannotConnectError } from "../../../base/errors/connect_error.ts";
@@ -40,10 +40,8 @@ export interface ReadChoices {
   readonly server: ServerFacts;
 }
 
-/**
- * Reads the server and makes the choices. `knownLogins` are users whose passwords are known. Throws an
- * `Error` for a flag that does not fit.
- */
+/** Reads the server and makes the choices. `knownLogins` are users with a known password. Throws an
+ * `Error` for an unsuitable flag. */
 export async function readChoices(
   uri: string,
   call: CommandCall,
@@ -59,10 +57,8 @@ export async function readChoices(
   });
 }
 
-/**
- * Returns the usual login role. Roles belong to all databases of a server: if it exists and its
- * password is unknown, the database gets a separate role, such as `authenticator_shop`.
- */
+/** Returns the usual login role. All databases of a server share roles. If it exists and its
+ * password is unknown, returns a separate role for the database, such as `authenticator_shop`. */
 function defaultLogin({ database, loginRoles }: ServerFacts, known: readonly string[]): string {
   const { loginRole } = defaultNames;
   const isUsable = known.includes(loginRole) || !loginRoles.includes(loginRole);
@@ -113,7 +109,7 @@ function chooseNames(
 
 type Check = (name: string) => string | null;
 
-/** Returns a function that takes a name from a flag, from an answer, or the fallback, and checks it. */
+/** Returns a function that gets a name from a flag, from an answer, or the fallback, and checks it. */
 function nameChooser(asks: boolean) {
   return (flag: string | undefined, question: string, fallback: string, check: Check) => {
     const accept = (name: string) => {
@@ -125,7 +121,7 @@ function nameChooser(asks: boolean) {
   };
 }
 
-/** Returns the schemas of the flag, of the answer, or the likely one, which it prints. */
+/** Returns the schemas from the flag or the answer. Otherwise chooses the likely one and prints it. */
 function chooseSchemas(
   flag: string | undefined,
   schemas: readonly SchemaFacts[],
@@ -149,7 +145,7 @@ function chooseSchemas(
   );
 }
 
-/** Prints which of the names are new schemas, and returns the names. */
+/** Prints which names are new schemas, and returns them. */
 function printMissing(names: readonly string[], schemas: readonly string[]): readonly string[] {
   for (const name of names.filter((each) => !schemas.includes(each))) {
     const near = nearest(name, schemas);
@@ -236,7 +232,7 @@ function chooseOwned(
   );
 }
 
-/** Most names of relations that a question shows. */
+/** Maximum number of relation names in a question. */
 const maxPrinted = 60;
 
 function printRelations(relations: readonly RelationFacts[]): void {

@@ -2,33 +2,33 @@
 import { nearest } from "../../../base/lib/nearest.ts";
 import { type OwnerColumn, type RelationFacts, type TargetNames, usualLoginRole } from "./facts.ts";
 
-/** Names that `svc init` chooses unless flags or answers do. */
+/** Names that `svc init` uses by default. */
 export const defaultNames = {
   loginRole: usualLoginRole,
   anonRole: "web_anon",
   userRole: "web_user",
-  /** Schema of a database without relations. */
+  /** Schema to create in a database without relations. */
   schema: "api",
 } as const;
 
-/** PostgreSQL cuts longer names, in bytes. */
+/** Maximum bytes of a name. PostgreSQL truncates longer ones. */
 const maxNameBytes = 63;
 
-/** Everything that the SQL and the configuration file depend on. */
+/** All inputs of the SQL and the configuration file. */
 export interface Choices extends TargetNames {
   /** Relations that requests may read. */
   readonly readable: readonly RelationFacts[];
   /** Relations that only requests with a token may read. */
   readonly userReadable: readonly RelationFacts[];
-  /** Tables whose rows belong to users, with the column that holds the claim `sub` of the owner. */
+  /** Tables whose rows belong to users, with the column for the claim `sub` of the owner. */
   readonly owned: readonly OwnedTable[];
   /** Relations that requests with a token may write. */
   readonly writable: readonly RelationFacts[];
-  /** Whether to take from PUBLIC the right to call the functions of the schemas. */
+  /** Whether PUBLIC loses the privilege to call functions of the schemas. */
   readonly revokesFunctions: boolean;
-  /** Whether to make the table of `idempotency-table`. */
+  /** Whether to create the table of `idempotency-table`. */
   readonly keepsAnswers: boolean;
-  /** Whether the roles of requests may log in, as the coordinator of Citus does on its workers. */
+  /** Whether request roles may log in, as Citus requires for connections to its workers. */
   readonly usesCitus: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface OwnedTable {
   readonly column: OwnerColumn;
 }
 
-/** Returns the problem of a role's name; null if PostgreSQL accepts it. */
+/** Returns the problem of a role name; null if it is valid. */
 export function roleProblem(name: string): string | null {
   if (name === "") return "the name of a role is empty";
   if (/^pg_/.test(name) || ["public", "none"].includes(name)) {
@@ -47,9 +47,9 @@ export function roleProblem(name: string): string | null {
 }
 
 /**
- * Returns the schemas of a list with commas, whose names may be in another case. Throws an `Error` for a
- * name that cannot be served, and for a missing schema with a space in its name, which most likely
- * means two schemas.
+ * Returns the schemas in a list with commas. Case is ignored if no exact name exists. Throws an
+ * `Error` for a name that cannot be exposed, and for a missing schema with a space in its name,
+ * which probably means two schemas.
  */
 export function pickSchemas(text: string, existing: readonly string[]): readonly string[] {
   const named = (name: string) =>
@@ -70,7 +70,7 @@ export function pickSchemas(text: string, existing: readonly string[]): readonly
   return names;
 }
 
-/** Returns the problem of a schema's name; null if it can be served. */
+/** Returns the problem of a schema name; null if the schema can be exposed. */
 function schemaProblem(name: string): string | null {
   if (name === "") return "the name of the schema is empty";
   if (/^pg_/.test(name) || name === "information_schema") {
@@ -88,7 +88,7 @@ function lengthProblem(name: string): string | null {
   return bytes <= maxNameBytes ? null : `${JSON.stringify(name)} is longer than 63 bytes`;
 }
 
-/** Returns the problem of names that must differ; null if they do. */
+/** Returns the problem of equal names that must differ; otherwise null. */
 export function sameRoleProblem({ loginRole, anonRole, userRole }: TargetNames): string | null {
   const names = [loginRole, anonRole, ...(userRole === null ? [] : [userRole])];
   const twice = names.find((name, at) => names.indexOf(name) !== at);
@@ -96,10 +96,10 @@ export function sameRoleProblem({ loginRole, anonRole, userRole }: TargetNames):
 }
 
 /**
- * Returns the relations that a text names: `none`, `all`, `all except` names, or names separated by
- * commas. `*` in a name matches any characters. A name with a comma is in double quotes. A name may
- * begin with its schema. A name that fits none as it is written may fit one in another case. Throws an
- * `Error` for a name that fits no relation, or several schemas.
+ * Returns the relations in a text: `none`, `all`, `all except` names, or names separated by commas.
+ * `*` matches any characters. A name with a comma is in double quotes. A name may be qualified by
+ * its schema. If there is no exact match, case is ignored. Throws an `Error` for a name without a
+ * relation, or with relations in several schemas.
  */
 export function pickRelations(
   text: string,
@@ -139,10 +139,8 @@ function fittingRelations(
   );
 }
 
-/**
- * Returns the tables that a text names with their owners' columns: `none`, or `table.column`
- * separated by commas. Throws an `Error` for other names.
- */
+/** Returns the tables in a text, with their owner columns: `none`, or `table.column` separated by
+ * commas. Throws an `Error` for other names. */
 export function pickOwned(
   text: string,
   relations: readonly RelationFacts[],
@@ -163,7 +161,7 @@ export function pickOwned(
   });
 }
 
-/** Returns all columns of relations that may hold the owner of a row. */
+/** Returns all columns of relations that can contain the owner of a row. */
 export function ownable(relations: readonly RelationFacts[]): readonly OwnedTable[] {
   return relations.flatMap((relation) =>
     relation.ownerColumns.map((column) => ({ relation, column }))
@@ -175,7 +173,7 @@ export function nameOfOwned({ relation, column }: OwnedTable): string {
   return `${relation.label}.${column.name}`;
 }
 
-/** Splits at commas outside of double quotes. A doubled quote in quotes is one quote. */
+/** Splits at commas outside of double quotes. A doubled quote within quotes is one quote. */
 export function splitNames(text: string): readonly string[] {
   const parts = text.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? [];
   return parts.map((part) => part.trim()).filter((part) => part !== "")

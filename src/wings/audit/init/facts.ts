@@ -1,4 +1,4 @@
-/** Reads what `svc init` asks about: schemas, roles, relations of the chosen schemas. @module */
+/** Reads what `svc init` needs to know: schemas, roles, relations of the chosen schemas. @module */
 import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { refersToUser } from "../diagnosis/queries/user_columns.ts";
@@ -6,7 +6,7 @@ import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
 import { isNotOfExtension } from "../../../state/schema_cache/queries/extensions.ts";
 import { schemaContents } from "../../../state/schema_cache/queries/schema_contents.ts";
 
-/** The login role that `svc init` makes by default. */
+/** Default name of the login role. */
 export const usualLoginRole = "authenticator";
 
 export interface ServerFacts {
@@ -23,11 +23,11 @@ export interface ServerFacts {
 export interface RoleFacts {
   readonly name: string;
   readonly inherits: boolean;
-  /** Whether the login role may take it. */
+  /** Whether the login role may set it. */
   readonly isGranted: boolean;
 }
 
-/** A relation that may be granted. */
+/** A relation on which privileges may be granted. */
 export interface RelationFacts {
   readonly schema: string;
   readonly name: string;
@@ -37,9 +37,9 @@ export interface RelationFacts {
   readonly sql: string;
   /** Whether requests can write it. */
   readonly isWritable: boolean;
-  /** Sequences of its defaults, quoted for SQL. */
+  /** Sequences in its defaults, quoted for SQL. */
   readonly sequences: readonly string[];
-  /** Columns that may hold the claim `sub` of a row's owner; none for views and tables with policies. */
+  /** Columns that may contain the claim `sub` of a row's owner; empty for views and tables with policies. */
   readonly ownerColumns: readonly OwnerColumn[];
 }
 
@@ -48,10 +48,10 @@ export interface OwnerColumn {
   readonly name: string;
   /** Quoted for SQL. */
   readonly sql: string;
-  /** The type that the claim is cast to. */
+  /** Type to which the claim is cast. */
   readonly type: string;
   readonly hasDefault: boolean;
-  /** Whether its name or its foreign key says that it refers to a user. */
+  /** Whether its name or its foreign key suggests that it refers to a user. */
   readonly refersToUser: boolean;
 }
 
@@ -66,11 +66,11 @@ export interface FunctionFacts {
 export interface OwnerFacts {
   /** Quoted for SQL. */
   readonly sql: string;
-  /** Whether the connected role has its privileges, and so may alter its default privileges. */
+  /** Whether the connected role has its privileges, and may therefore change its default privileges. */
   readonly isOurs: boolean;
 }
 
-/** The part of the database that the SQL depends on. */
+/** The state of the database on which the SQL depends. */
 export interface TargetFacts {
   readonly version: number;
   /** Chosen schemas that do not exist. */
@@ -89,7 +89,7 @@ export interface TargetFacts {
 }
 
 export interface TargetNames {
-  /** At least one; requests without a header use the first. */
+  /** At least one. Requests without a header use the first. */
   readonly schemas: readonly string[];
   readonly loginRole: string;
   readonly anonRole: string;

@@ -1,4 +1,4 @@
-/** The two files that `svc init` writes, and the login that the configuration file names. @module */
+/** The two files of `svc init`, and the login in the configuration file. @module */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { quote } from "../../../state/config/codecs.ts";
 import { rejectFile } from "../../../state/config/handler_options.ts";
@@ -12,7 +12,7 @@ import type { OptionTable } from "../../../state/config/options/option.ts";
 export interface InitFiles {
   readonly conf: string;
   readonly sql: string;
-  /** Options of wings, which the configuration file may set. */
+  /** Options of wings, which are allowed in the configuration file. */
   readonly wingOptions: OptionTable;
 }
 
@@ -20,13 +20,13 @@ export function existingFiles({ conf, sql }: InitFiles): readonly string[] {
   return [conf, sql].filter((path) => existsSync(path));
 }
 
-/** Writes a file. Replaces a file rather than writing into it. Only the owner may read a private one. */
+/** Writes a file. An existing file is replaced, not overwritten. Only the owner may read a private file. */
 export function replaceFile(path: string, text: string, access: "private" | "public"): void {
   rmSync(path, { force: true });
   writeFileSync(path, text, { flag: "wx", mode: access === "private" ? 0o600 : 0o666 });
 }
 
-/** Returns the configuration of a file without the environment; null if it cannot be read. */
+/** Returns the configuration in a file, without the environment; null if it cannot be read. */
 export function configOfFile({ conf: path, wingOptions }: Omit<InitFiles, "sql">): Config | null {
   try {
     return loadConfig({
@@ -46,7 +46,7 @@ export interface ServicePorts {
   readonly admin: number;
 }
 
-/** The values that differ from file to file. */
+/** The variable values of a file. */
 export interface FileValues {
   readonly dbUri: string;
   readonly schemas: readonly string[];
@@ -55,9 +55,9 @@ export interface FileValues {
   readonly ports: ServicePorts;
   /** Whether the password of the login role is unknown. */
   readonly lacksPassword: boolean;
-  /** Whether the file names the table of `idempotency-table`. */
+  /** Whether the file sets `idempotency-table`. */
   readonly keepsAnswers: boolean;
-  /** Options of the command line, by key. */
+  /** Options from the command line, by key. */
   readonly overrides: ReadonlyMap<string, string>;
 }
 

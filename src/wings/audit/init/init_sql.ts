@@ -1,5 +1,6 @@
-/** The SQL of `svc init`: roles, privileges, and the event triggers that report changes of the
- * schema. @module */
+/**
+ * The SQL of `svc init`: roles, privileges, and event triggers that report schema changes. @module
+ */
 import { commented } from "../diagnosis/finding.ts";
 import { reloadTriggerSql } from "../../../state/schema_cache/reload_trigger.ts";
 import { catalogueSql, compile, literal, type Sql, sql } from "../../../base/sql/fragment.ts";
@@ -7,14 +8,14 @@ import { counted } from "../../../base/lib/printable.ts";
 import type { Choices, OwnedTable } from "./choices.ts";
 import type { RelationFacts, TargetFacts } from "./facts.ts";
 
-/** Begins the line before the second transaction. */
+/** Start of the line before the second transaction. */
 export const triggerMark = "-- The event triggers.";
 
 /** `statement_timeout` of new roles for requests. */
 const timeout = "5s";
 
-/** Returns the SQL file. `verifier` is the verifier of the login role's password; null keeps the
- * password. */
+/** Returns the SQL file. `verifier` is for the password of the login role; null leaves the password
+ * unchanged. */
 export function initSql(choices: Choices, facts: TargetFacts, verifier: string | null): string {
   const channel = "svc";
   return [
@@ -82,7 +83,7 @@ function ifMissing(role: string, create: Sql): Sql {
   end if;`;
 }
 
-/** Wraps statements in an anonymous block, whose quotes no name in the text can end. */
+/** Wraps statements in an anonymous block. Its quotes cannot be ended by a name in the text. */
 function doBlock(body: string): string {
   let tag = "$svc$";
   for (let number = 1; body.includes(tag); number++) tag = `$svc${number}$`;
@@ -101,7 +102,8 @@ function grantRoles(
     .map((role) => `grant ${quoted[role]} to ${quoted[loginRole]}${options};`);
 }
 
-/** Citus connects to its workers as the role of the request, and copies ALTER ROLE to them. */
+/** Returns the SQL for logins on workers. Citus connects to workers as the request's role, and
+ * copies ALTER ROLE to them. */
 function workerLogins(choices: Choices, facts: TargetFacts): readonly string[] {
   const { anonRole, userRole, usesCitus } = choices;
   if (!usesCitus) return [];
@@ -139,7 +141,7 @@ function requestRoles({ anonRole, userRole }: Choices, { quoted }: TargetFacts):
   );
 }
 
-/** One line per relation: a grant if it is chosen, else the grant as a comment. */
+/** Returns one line per relation: a grant if the relation is chosen, otherwise the grant as a comment. */
 function relationLines(choices: Choices, facts: TargetFacts): readonly string[] {
   const readers = requestRoles(choices, facts);
   const reads = facts.relations.map((relation) =>
@@ -166,7 +168,8 @@ function writeGrants({ sql: name, sequences }: RelationFacts, user: string): str
   ].join("\n");
 }
 
-/** Users see and change only their rows. Rows that all requests may read stay readable. */
+/** Returns policies by which users see and change only their rows. Rows that all requests may read
+ * stay readable. */
 function policyLines(
   { relation, column }: OwnedTable,
   { anonRole, userRole, readable }: Choices,
@@ -221,12 +224,13 @@ function functionLines(choices: Choices, facts: TargetFacts): readonly string[] 
   ];
 }
 
-/** Returns the words for the chosen schemas. */
+/** Returns a phrase for the chosen schemas. */
 export function theseSchemas(count: number): string {
   return count === 1 ? "this schema" : "these schemas";
 }
 
-/** Default privileges hold for the functions of one owner. A new schema belongs to the applying role. */
+/** Returns default privileges for functions. They apply to the functions of one owner. A new schema
+ * belongs to the role that applies the SQL. */
 function laterFunctions({ owners }: TargetFacts): readonly string[] {
   const revoke = "revoke execute on functions from public;";
   if (owners.length === 0) return [`alter default privileges ${revoke}`];
@@ -240,17 +244,18 @@ function unless(isChosen: boolean, line: string): string {
   return isChosen || line.startsWith("-- ") ? line : commented(line);
 }
 
-/** The table; its schema is not served. */
+/** Name of the table. Its schema is not exposed. */
 export const idempotencyTable = { schema: "svc", name: "idempotency_keys" } as const;
 
-/** Whom a row belongs to. The service compares it as well, so that no role sees the rows of another. */
+/** Owner of a row. The service compares it, too, so that roles do not see the rows of other roles. */
 const principal = `json_build_array(
     current_user,
     nullif(current_setting('request.jwt.claims', true), '')::json->>'iss',
     nullif(current_setting('request.jwt.claims', true), '')::json->>'sub'
   )::text`;
 
-/** The role of requests with a token writes; without a token, the role of other requests. */
+/** Returns the SQL of the table. The role of requests with a token writes to it, or else the anonymous
+ * role. */
 function idempotencyLines(
   { anonRole, userRole }: Choices,
   { quoted }: TargetFacts,

@@ -1,5 +1,5 @@
-/** The login of the service: its connection string, and its password with the verifier that
- * PostgreSQL stores. SQL with the verifier does not contain the password. @module */
+/** The login of the service: its connection string, and its password with the verifier for
+ * PostgreSQL. The SQL contains only the verifier. @module */
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import {
@@ -16,10 +16,8 @@ export interface DatabaseLogin {
 
 const passwordBytes = 24;
 
-/**
- * Returns the password of a role: the password of a connection string that logs in as the role, a
- * new one for a missing role, or else null.
- */
+/** Returns the password of a role: from a connection string of this role, a new one for a missing
+ * role, otherwise null. */
 export function planPassword(
   role: string,
   { exists, uris }: { readonly exists: boolean; readonly uris: readonly string[] },
@@ -28,7 +26,7 @@ export function planPassword(
   return known?.password ?? (exists ? null : randomText(passwordBytes));
 }
 
-/** Returns the login of a connection string; an empty text for a user or database that is absent. */
+/** Returns the login in a connection string; an empty text for an absent user or database. */
 export function loginOf(connection: string): DatabaseLogin {
   const parameters = parseConnectionString(connection);
   return {
@@ -41,7 +39,7 @@ export function loginOf(connection: string): DatabaseLogin {
 /** Parameters that a login replaces. */
 const loginKeywords: ReadonlySet<string> = new Set(["user", "password", "dbname"]);
 
-/** Returns the connection string as a URI with another user, password and database. */
+/** Returns a URI of the connection string, with another user, password and database. */
 export function loginUri(
   connection: string,
   { user, password, database }: DatabaseLogin,
@@ -61,10 +59,8 @@ export function loginUri(
 /** Iterations of PostgreSQL's verifiers (`scram_iterations`). */
 const iterations = 4096;
 
-/**
- * Returns the SCRAM-SHA-256 verifier of a password of ASCII characters (RFC 5802, section 3), in the
- * form of `pg_authid.rolpassword`: `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`.
- */
+/** Returns the SCRAM-SHA-256 verifier of an ASCII password (RFC 5802, section 3), in the form of
+ * `pg_authid.rolpassword`: `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`. */
 export function scramVerifier(password: string, salt: Uint8Array = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256");
   const hmac = (text: string) => createHmac("sha256", salted).update(text).digest();
@@ -74,7 +70,7 @@ export function scramVerifier(password: string, salt: Uint8Array = randomBytes(1
   return `SCRAM-SHA-256$${iterations}:${shownSalt}$${storedKey}:${serverKey}`;
 }
 
-/** Returns random bytes as base64url, without characters that a URI or SQL would escape. */
+/** Returns random bytes as base64url, which needs no escapes in a URI or SQL. */
 export function randomText(bytes: number): string {
   return randomBytes(bytes).toString("base64url");
 }

@@ -1,4 +1,4 @@
-/** The commands that follow `svc init`, as the terminal shows them. @module */
+/** The commands to run after `svc init`, for the terminal. @module */
 import { programCall } from "../../../base/lib/program_call.ts";
 import { shellWord } from "../../../base/lib/shell_word.ts";
 import type { Choices } from "./choices.ts";
@@ -9,7 +9,7 @@ export interface NextSteps {
   readonly choices: Choices;
   readonly files: InitFiles;
   readonly isApplied: boolean;
-  /** Whether the user of `uri` may make roles and grant privileges on the schema. */
+  /** Whether the user of `uri` may create roles and grant privileges on the schema. */
   readonly mayApply: boolean;
   readonly uri: string;
   /** Port of the API. */
@@ -54,7 +54,7 @@ export function nextSteps(
   return `\n${steps.map(([purpose, command]) => `${purpose}:\n  ${command}\n`).join("")}`;
 }
 
-/** Users that may make roles and grant privileges on the schema. */
+/** Phrase for users that may create roles and grant privileges on the schema. */
 export const whoApplies = "a superuser, or as the schema's owner with CREATEROLE";
 
 /** Returns the command that applies the files as the usual superuser. */

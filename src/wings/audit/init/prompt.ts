@@ -3,12 +3,12 @@ import { readSync } from "node:fs";
 import { isatty } from "node:tty";
 import { print } from "../../../base/observe/output.ts";
 
-/** Returns whether the program can ask: its input and output are a terminal. */
+/** Returns whether input and output are a terminal, so that the program can ask. */
 export function isInteractive(): boolean {
   return isatty(0) && isatty(1);
 }
 
-/** Asks until the answer is accepted: `read` throws an `Error` with the problem of an answer. */
+/** Repeats a question until the answer is valid. `read` throws an `Error` with the problem of an answer. */
 export function ask<Answer>(
   question: string,
   fallback: string | null,
@@ -32,7 +32,7 @@ export function confirm(question: string): boolean {
   return /^y(es)?$/i.test(readLine().trim());
 }
 
-/** Reads bytes one by one, so that the next question finds what follows the line. */
+/** Reads bytes one by one, so that the rest of the input is left for the next question. */
 function readLine(): string {
   const bytes: number[] = [];
   const byte = new Uint8Array(1);
@@ -50,7 +50,7 @@ function readLine(): string {
   );
 }
 
-/** Milliseconds between two looks at a terminal that does not block. */
+/** Milliseconds between two reads of a non-blocking terminal. */
 const pollMs = 20;
 
 function readByte(byte: Uint8Array): number {

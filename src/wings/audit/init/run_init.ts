@@ -1,5 +1,5 @@
-/** `svc init`: writes a configuration file and the SQL for roles and privileges, and applies the
- * SQL if the caller confirms it. @module */
+/** `svc init`: writes a configuration file and SQL for roles and privileges. Applies the SQL if the
+ * user confirms. @module */
 import { env } from "node:process";
 import { rejectFile } from "../../../state/config/handler_options.ts";
 import { loadConfig } from "../../../state/config/load.ts";
@@ -71,7 +71,7 @@ export const initCommand: Command = {
 /** Exit code if a file exists. */
 const filesExist = 2;
 
-/** Flags that do not decide the content of the files. */
+/** Flags that do not affect the content of the files. */
 const otherFlags: ReadonlySet<string> = new Set(["--apply", "--out", "--sql", "--yes"]);
 
 async function runInit(call: CommandCall, context: CommandContext): Promise<number> {
@@ -111,16 +111,14 @@ async function runInit(call: CommandCall, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** Whether the call makes a choice, instead of applying the files of an earlier call. */
+/** Returns whether the call makes a choice. Otherwise it applies the files of an earlier call. */
 function choosesAny({ flags, config }: CommandCall): boolean {
   return Array.from(flags.keys()).some((flag) => !otherFlags.has(flag)) ||
     Array.from(config.flags.keys()).some((key) => key !== "db-uri");
 }
 
-/**
- * Returns the connection string of the arguments, of the configuration file that they name, or of the
- * environment; else asks for it. Throws an `Error` without a terminal.
- */
+/** Returns the connection string of the arguments, of the configuration file that they name, or of
+ * the environment; otherwise asks for it. Throws an `Error` if there is no terminal. */
 function targetConnection(
   { file, flags }: ConfigArguments,
   { wingOptions }: InitFiles,
@@ -181,7 +179,7 @@ async function writeFiles(
   return { ...read, ports };
 }
 
-/** Returns the ports of flags, else of the file that is overwritten, else ports that are free. */
+/** Returns the ports of flags, otherwise the ports in the existing file, otherwise free ports. */
 async function choosePorts(
   { config: { flags } }: CommandCall,
   previous: Config | null,
@@ -221,7 +219,7 @@ function configText(
   });
 }
 
-/** Prints what the files lack, and which roles they do not make. */
+/** Prints what the files do not contain, and which roles they do not create. */
 function printNotes(call: CommandCall, files: InitFiles, { choices, facts }: ReadChoices): void {
   const isUnasked = !isInteractive() || call.flags.has("--yes");
   if (isUnasked && !call.flags.has("--grant") && facts.relations.length > 0) {
@@ -233,7 +231,7 @@ function printNotes(call: CommandCall, files: InitFiles, { choices, facts }: Rea
   for (const { name } of facts.roles) print(`The role ${name} exists: it is used as it is.\n`);
 }
 
-/** Errors that mean too many rights. The SQL of `svc init` corrects the other ones. */
+/** Names of findings about excessive privileges. The SQL of `svc init` corrects the remaining ones. */
 const refused: ReadonlySet<string> = new Set([
   "role-superuser",
   "role-bypassrls",
@@ -242,12 +240,12 @@ const refused: ReadonlySet<string> = new Set([
   "create-in-schema",
 ]);
 
-/** Whether every role has the right: up to PostgreSQL 14, PUBLIC may create in the schema `public`. */
+/** Returns whether PUBLIC has the privilege. Up to PostgreSQL 14, it has CREATE on the schema `public`. */
 function isOfPublic({ sql }: Finding): boolean {
   return sql !== null && sql.split("\n").every((line) => line.endsWith(" from public;"));
 }
 
-/** Rejects if the anonymous role exists and must not be used. */
+/** Rejects if the anonymous role exists and is not safe. */
 async function refuseAnonymous(
   uri: string,
   { choices, facts }: ReadChoices,
@@ -274,7 +272,7 @@ async function refuseAnonymous(
   );
 }
 
-/** Prints the SQL for the tables of the flag. Resolves with the exit code; rejects for a wrong table. */
+/** Prints the SQL for the tables of the flag. Resolves with the exit code. Rejects for an unsuitable table. */
 async function printLiveSql(
   { config, flags }: CommandCall,
   { recordSql, withDatabase }: CommandContext,
@@ -307,20 +305,18 @@ async function printLiveSql(
   });
 }
 
-/** A table and perhaps a column, with commas and colons in quotes alone. */
+/** Matches a table and possibly a column. They contain commas and colons only in quotes. */
 const listItem = /((?:"(?:[^"]|"")*"|[^,":])+)(?::((?:"(?:[^"]|"")*"|[^,"])+))?/g;
 
 interface ListedTable extends RecordedTable {
   readonly login: string;
   readonly item: string;
-  /** Why the SQL would fail, or its triggers would; null if they do not. */
+  /** Reason why the SQL or its triggers would fail; otherwise null. */
   readonly problem: string | null;
 }
 
-/**
- * Parameters: JSON arrays of a table and a column, as SQL writes them, and the schemas of names
- * without a schema. Partitions follow their parents. It needs no privilege on the schemas.
- */
+/** Parameters: JSON arrays of a table and a column, as written in SQL, and the schemas for
+ * unqualified names. Partitions follow their parents. No privilege on the schemas is needed. */
 const tablesQuery = `with recursive items (place, item, name, oid) as (
   select place, item->>0, (pg_catalog.parse_ident(item->>1))[1], (
     select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace

@@ -1,9 +1,9 @@
-/** Summarizes the SQL file of `svc init` above the question whether to apply it. @module */
+/** Summarizes the SQL file of `svc init` before the question whether to apply it. @module */
 import { counted } from "../../../base/lib/printable.ts";
 import { list } from "../diagnosis/catalogue_findings.ts";
 import { triggerMark } from "./init_sql.ts";
 
-/** A name as SQL writes it, with or without quotes. */
+/** Matches a name in SQL, with or without quotes. */
 const name = String.raw`(?:"(?:[^"]|"")*"|[^\s".,;]+)`;
 const path = String.raw`${name}(?:\.${name})?`;
 const roleList = String.raw`${name}(?:, ${name})*`;
@@ -22,10 +22,8 @@ const patterns = {
   revoke: /^revoke execute on all functions in schema /m,
 };
 
-/**
- * Returns lines on what the SQL does. Reads the file, because its user may have edited it. `secrets` are
- * columns that look like secrets, such as `app.users.password`.
- */
+/** Returns lines about the effect of the SQL. Reads the file, because the user may have edited it.
+ * `secrets` are columns that look like secrets, such as `app.users.password`. */
 export function sqlSummary(text: string, secrets: readonly string[]): string {
   const [sql = ""] = text.split(triggerMark);
   const firsts = (pattern: RegExp) => Array.from(sql.matchAll(pattern), ([, first]) => first!);
@@ -66,7 +64,7 @@ function grantsText(grants: Iterable<RegExpExecArray>): string {
   return texts.join(", ") || "no relation";
 }
 
-/** Returns the roles that the SQL makes unless they exist. */
+/** Returns the roles that the SQL creates if they do not exist. */
 export function rolesOf(sql: string): readonly string[] {
   return Array.from(sql.matchAll(patterns.role), ([, role]) => role!);
 }

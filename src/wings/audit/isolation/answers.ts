@@ -1,7 +1,7 @@
-/** Whole answers as text, and their differences. @module */
+/** Complete responses as text, and their differences. @module */
 import type { CaseRequest } from "../policy_test/case_file.ts";
 
-/** Returns the answer: status, headers, an empty line, body, entity tag. */
+/** Returns the response as text: status, headers, an empty line, body, entity tag. */
 export async function wholeAnswer({ method }: CaseRequest, response: Response): Promise<string> {
   const { status, headers } = response;
   // The tag of a row that a request wrote has the number of its transaction. The body shows its length.
@@ -17,7 +17,7 @@ export async function wholeAnswer({ method }: CaseRequest, response: Response): 
   return `status ${status}\n${lines.join("")}\n${text.includes("\uFFFD") ? raw : text}\n${etag}`;
 }
 
-/** Returns the line of the head that differs, or the text at the first byte of the body that differs. */
+/** Returns the differing line of the head, or the text around the first differing byte of the body. */
 export function answerDifference(before: string, after: string): string {
   let at = 0;
   while (before[at] === after[at]) at++;

@@ -1,4 +1,4 @@
-/** Compares the answers of callers between the fixtures and worlds with other hidden rows. @module */
+/** Compares responses to callers between the fixtures and worlds in which hidden rows differ. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import type { AcceptedLeak, CaseRequest } from "../policy_test/case_file.ts";
 import {
@@ -13,7 +13,8 @@ import { answerDifference, wholeAnswer } from "./answers.ts";
 import type { Change } from "./tables.ts";
 import { applyChange, type HiddenRows, readHiddenRows } from "./worlds.ts";
 
-/** A leak that no line of the file accepts, or a line that accepts no leak. A leak has no line. */
+/** A leak that no line of the file accepts, or a line for a leak that does not exist. A leak has no
+ * line number. */
 export interface IsolationFinding extends Pick<AcceptedLeak, "key"> {
   readonly line: number | null;
   readonly text: string;
@@ -23,14 +24,12 @@ export interface IsolationFinding extends Pick<AcceptedLeak, "key"> {
 export interface TimeLimit {
   readonly msPerCaller: number;
   readonly now: () => number;
-  /** Takes a line about each caller before its requests. */
+  /** Receives a line about each caller before its requests. */
   readonly report: (line: string) => void;
 }
 
-/**
- * Runs a file in one transaction, which rolls back. Resolves with the number of requests that were compared, and with
- * sentences about what was not. Rejects as `withCases` does.
- */
+/** Runs a file in one transaction, and rolls it back. Resolves with the number of compared
+ * requests, and sentences about what was not compared. Rejects as `withCases` does. */
 export async function isolateFile(named: NamedCases, { msPerCaller, now, report }: TimeLimit) {
   const { file } = named;
   return await withCases(named, async (plain, callers) => {
@@ -52,7 +51,7 @@ export async function isolateFile(named: NamedCases, { msPerCaller, now, report 
   });
 }
 
-/** Statements for materialized views, which have the rows of the last refresh. */
+/** Statements that refresh materialized views, so that they show the fixtures. */
 const refreshQuery = `
 select coalesce(string_agg(format('refresh materialized view %s', c.oid::regclass), '; ' order by c.oid), 'select')
 from pg_class c where c.relkind = 'm' and c.relispopulated and pg_has_role(c.relowner, 'USAGE')`;
@@ -74,7 +73,7 @@ function findingsOf(
   ];
 }
 
-/** The requests of a caller in each world. */
+/** Sends the requests of a caller in each world. */
 class CallerRun {
   /** Sentences about what was not compared. */
   readonly notes = new Set<string>();
@@ -150,7 +149,7 @@ class CallerRun {
     return await wholeAnswer(request, await this.state.send(this.caller.caller, request));
   }
 
-  /** Yields requests until a share of the time is over. */
+  /** Yields requests until a share of the time is used. */
   *#timely(requests: Iterable<CaseRequest>, share: number): Generator<CaseRequest> {
     for (const request of requests) {
       if (this.isOver(share)) this.#unread.add(pathOf(request));
@@ -158,7 +157,7 @@ class CallerRun {
     }
   }
 
-  /** Resolves with the answers that differ after changes of rows, for which a share of the time is left. */
+  /** Resolves with the responses that differ after a change of rows. A share of the time is left for it. */
   async #after(
     change: Change,
     tables: readonly HiddenRows[],
@@ -184,7 +183,7 @@ class CallerRun {
   }
 }
 
-/** Returns the key of a leak, and its text. `tables` is the table with the changed row, or all. */
+/** Returns key and text of a leak. `tables` is the table with the changed row, or all tables. */
 function leakOf(
   caller: string,
   { change, request, answers, tables }: {
@@ -219,7 +218,7 @@ function leakOf(
   return [key, `${text} To accept it: leak: ${key}: REASON`] as const;
 }
 
-/** Returns the words of a text between spaces, to search whole words in it. */
+/** Returns the words of a text between spaces, to find whole words. */
 const wordsOf = (text: string) => ` ${text.split(/[^\p{L}\p{N}_$]+/u).join(" ")} `;
 
 const pathOf = ({ target }: CaseRequest) => target.replace(/\?.*/, "");

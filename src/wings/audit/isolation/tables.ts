@@ -1,4 +1,5 @@
-/** Tables with row-level security, changes of their rows, and objects that may show the rows past the policies. @module */
+/** Tables with row-level security, changes of their rows, and objects that may reveal rows in spite
+ * of policies. @module */
 import { isInvokerView } from "../diagnosis/queries/relation_checks.ts";
 
 /** How a world differs from the fixtures. */
@@ -12,27 +13,25 @@ export interface PolicyTable {
   readonly sql: string;
   /** The columns that the caller may select. */
   readonly access: "all" | "some" | "no";
-  /** Names of the columns of the primary key. */
+  /** Names of the primary key columns. */
   readonly keys: readonly string[];
-  /** Lists of statements on rows `t`, of which the first that succeeds counts. They end in a condition. */
+  /** Lists of alternative statements on rows `t`; the first that succeeds is used. Each ends in a condition. */
   readonly changes: Readonly<Record<Change, readonly (readonly string[])[]>>;
   readonly causes: readonly Cause[];
 }
 
-/** An object that may show hidden rows, and why. */
+/** An object that may reveal hidden rows, and the reason. */
 export interface Cause {
   readonly isConstraint: boolean;
   /** Name of the object. */
   readonly name: string;
-  /** The name by which requests reach it. */
+  /** The name by which requests use it. */
   readonly word: string;
   readonly why: string;
 }
 
-/**
- * Parameters: the role of the caller, and fresh values as JSON. `others` are expressions for another value of a
- * column, by the category of its type: the most different first.
- */
+/** Parameters: the role of the caller, and fresh values as JSON. `others` are expressions for other
+ * values of a column, by category of its type; the most different value comes first. */
 export const tablesQuery = `with recursive
 tables as (
   select c.oid, n.nspname, c.relname, format('%I.%I', n.nspname, c.relname) as sql

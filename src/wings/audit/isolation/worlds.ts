@@ -20,19 +20,19 @@ import type { CallerRole, CaseState } from "../policy_test/case_handler.ts";
 import { freshValues, type JsonRow } from "../policy_test/requests.ts";
 import { type Change, type PolicyTable, tablesQuery } from "./tables.ts";
 
-/** A row: the table that stores it with its place, and its values. */
+/** A row: its table and position there, and its values. */
 export type StoredRow = readonly [place: string, values: JsonRow];
 
-/** The rows of a table that a caller does not see, and one that it sees. */
+/** The rows of a table that a caller does not see, and one row that it sees. */
 export interface HiddenRows {
   readonly table: PolicyTable;
   readonly hidden: readonly StoredRow[];
   readonly visible: StoredRow | null;
-  /** Resolves with the places of the rows that the caller sees. */
+  /** Resolves with the positions of the rows that the caller sees. */
   readonly seen: (places: readonly string[]) => Promise<readonly string[]>;
 }
 
-/** Most rows of a table that are read, and most that are changed. */
+/** Maximum rows of a table that are read, and that are changed. */
 const [maxRead, maxHidden] = [50, 8];
 
 const place = sql`t.tableoid::pg_catalog.text || t.ctid::pg_catalog.text`;
@@ -44,7 +44,7 @@ function isAt(places: readonly string[]): Sql {
   return sql`t.ctid = any (${tids}::pg_catalog.tid[]) and ${place} = any (${list(places)})`;
 }
 
-/** Reads the hidden rows of each table with row-level security. Rows of the fixtures precede others. */
+/** Reads the hidden rows of each table with row-level security. Rows of the fixtures come first. */
 export async function readHiddenRows(
   { appState, database }: CaseState,
   { caller, role }: CallerRole,
@@ -85,10 +85,8 @@ export async function readHiddenRows(
   return found;
 }
 
-/**
- * Applies a change to hidden rows in the open savepoint, as far as constraints and triggers let it, and as the rows
- * stay hidden. Resolves with the number of changes.
- */
+/** Changes hidden rows in the open savepoint, if constraints and triggers permit it and the rows
+ * stay hidden. Resolves with the number of changes. */
 export async function applyChange(
   database: SavepointDatabase,
   change: Change,
@@ -96,7 +94,7 @@ export async function applyChange(
 ): Promise<number> {
   let places = hidden.map(([at]) => at);
   let count = 0;
-  /** Resolves with whether the statement wrote all the rows, which stay hidden. */
+  /** Resolves with whether the statement has changed all rows, and they are still hidden. */
   const write = async (statement: string, at: readonly string[]) => {
     const query = sql`${catalogueSql(statement)} and ${isAt(at)} returning ${place}`;
     const written = (await database.run(compile(query).text)).map(([each]) => each!);

@@ -1,16 +1,16 @@
-/** Mutants: changes of policies, grants and views that a policy test must notice. @module */
+/** Mutants: changes of policies, grants and views that a policy test should detect. @module */
 import { groupBy } from "../../../base/lib/group_by.ts";
 import type { AccessCell } from "../access/cells.ts";
 
 /** A change of the catalogue. */
 export interface Mutant {
-  /** The relation or function that it changes, as cells name it. */
+  /** The changed relation or function, as named in cells. */
   readonly relation: string;
   /** One statement. */
   readonly sql: string;
 }
 
-/** Returns the mutants of the access that callers have. `views` has names without quotes. */
+/** Returns the mutants of the access of callers. `views` has unquoted names. */
 export function mutantsOf(
   cells: readonly AccessCell[],
   views: ReadonlySet<string>,
@@ -39,7 +39,7 @@ function grantMutants({ relation, role, action, may, columns }: AccessCell): rea
   ];
 }
 
-/** Of a policy with both, USING and WITH CHECK change one at a time. */
+/** Returns the mutants of a policy. If it has both USING and WITH CHECK, one of them changes at a time. */
 function policyMutants(cells: readonly AccessCell[]): readonly Mutant[] {
   const pairs = cells.flatMap((cell) => cell.policies.map((policy) => ({ policy, cell })));
   const groups = groupBy(pairs, ({ policy, cell }) => `${policy.name} on ${cell.relation}`);
@@ -70,7 +70,8 @@ function weaker(condition: string | null, hasAll: boolean): readonly string[] {
   return [...hasAll ? ["true"] : [], ...weakerConditions(condition)];
 }
 
-/** Returns a condition of `pg_get_expr`, where brackets enclose each chain of AND, with `true` for each operand. */
+/** Returns variants of a condition with `true` for one operand of AND. `pg_get_expr` puts each
+ * chain of AND in parentheses. */
 function weakerConditions(condition: string): readonly string[] {
   const found: string[] = [];
   const chains: number[][] = [[0]];

@@ -15,8 +15,9 @@ import { exposedRelations, keyOf } from "../policy_test/targets.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 
 /**
- * Applies each mutant in a savepoint, and runs cases until one fails. All cases pass without a mutant. Resolves with
- * a line for each mutant that concerns a caller and that no case notices, and with a summary.
+ * Applies each mutant in a savepoint, and runs cases until one fails. Without mutants, all cases
+ * pass. Resolves with a line for each mutant that concerns a caller and that no case detects, and
+ * with a summary.
  */
 export async function mutationText(files: readonly NamedCases[]) {
   const noticed = new Set<string>();
@@ -55,7 +56,7 @@ export async function mutationText(files: readonly NamedCases[]) {
   };
 }
 
-/** Runs the cases of the relation first. */
+/** Runs the cases, first those whose request names the relation. Returns whether one fails. */
 async function isNoticed(state: CaseState, { name, file }: NamedCases, { relation }: Mutant) {
   const word = relation.replace(/^[^.]*\.|\(.*/g, "");
   const isOther = ({ target }: CaseRequest) => target.includes(word) ? 0 : 1;
@@ -65,7 +66,7 @@ async function isNoticed(state: CaseState, { name, file }: NamedCases, { relatio
   return false;
 }
 
-/** Reads the access of the roles of callers. */
+/** Reads the access of the callers' roles. */
 async function readCells(
   { appState: { snapshot: { config } }, database }: CaseState,
   callers: readonly CallerRole[],
@@ -77,7 +78,7 @@ async function readCells(
   return found;
 }
 
-/** Returns what cells permit. A refusal may have another cause. */
+/** Returns what cells permit. A refused access may have other causes. */
 function accessText(cells: readonly AccessCell[]): string {
   return JSON.stringify(cells.map((cell) => cell.may === "no" ? cell.may : cell));
 }

@@ -1,4 +1,4 @@
-/** The lines of a contract about permitted requests: what a role sends, and what it gets. @module */
+/** Lines of a contract about permitted requests: what a role may send, and what it gets. @module */
 import type { BrokenOperation, DescribedOperation } from "../../../api/described_operation.ts";
 import type { Schema } from "../../../api/response/openapi/v3_schemas.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
@@ -39,7 +39,7 @@ function shapesOf({ parameters, body, result }: DescribedOperation): readonly st
   ];
 }
 
-/** Returns a schema in short: `[{id integer int32, name string|null text}]`. */
+/** Returns a schema in short form: `[{id integer int32, name string|null text}]`. */
 function shapeText(schema: Schema): string {
   const { type, format, properties, items, enum: labels, const: value, required } = schema;
   if (value !== undefined) return JSON.stringify(value);

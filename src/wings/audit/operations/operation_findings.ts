@@ -1,4 +1,4 @@
-/** Findings about permitted requests: operations without a plan, and expensive ones. @module */
+/** Findings about permitted requests: operations that cannot be planned, and expensive ones. @module */
 import type { BrokenOperation, DescribedOperation } from "../../../api/described_operation.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import type { Database } from "../../../database/database.ts";
@@ -6,10 +6,10 @@ import type { Config } from "../../../state/config/options.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { type ExplainNode, explainOperation } from "./operation_plans.ts";
 
-/** The cost of 10,000 rows with a condition, by the defaults of `cpu_tuple_cost` and `cpu_operator_cost`. */
+/** Cost to read 10,000 rows with a condition, with the defaults of `cpu_tuple_cost` and `cpu_operator_cost`. */
 const maxScanCost = 125;
 
-/** Explains each operation under each of its roles. */
+/** Explains each operation as each of its roles. */
 export async function operationFindings(
   operations: readonly (BrokenOperation | DescribedOperation)[],
   database: Database,
@@ -57,7 +57,7 @@ function nodesOf(node: ExplainNode): readonly ExplainNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** Whether a node compares the rows of a large table one by one. */
+/** Returns whether a node compares each row of a large table. */
 function isLargeScan(node: ExplainNode): boolean {
   return node["Node Type"] === "Seq Scan" && node["Filter"] !== undefined &&
     Number(node["Total Cost"]) > maxScanCost;

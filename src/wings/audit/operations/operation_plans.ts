@@ -1,4 +1,4 @@
-/** Explains permitted requests under their roles. @module */
+/** Explains permitted requests as their roles. @module */
 import type { DescribedOperation } from "../../../api/described_operation.ts";
 import { explained } from "../../../api/transaction/cost_limit.ts";
 import { queryOf } from "../../../api/transaction/data_plan.ts";
@@ -13,10 +13,8 @@ export interface ExplainNode {
   readonly Plans?: readonly ExplainNode[];
 }
 
-/**
- * Explains the statements of an operation. Then PostgreSQL checks the privileges of the role, too. Resolves with
- * the plan or with the error, and with null if a type refuses a value that was made for the plan.
- */
+/** Explains the statements of an operation, for which PostgreSQL also checks the role's privileges.
+ * Resolves with the plan or the error; null if a type rejects a sample value. */
 export async function explainOperation(
   { plan }: DescribedOperation,
   role: string,

@@ -9,7 +9,7 @@ import {
   parseExpectation,
 } from "./expectation.ts";
 
-/** A request as a case states it. */
+/** A request in a case. */
 export interface CaseRequest {
   readonly method: string;
   /** Path and query string. */
@@ -18,10 +18,10 @@ export interface CaseRequest {
   readonly body: string | null;
 }
 
-/** A caller without the claim of its role. */
+/** A caller, without the role claim. */
 export type CaseCaller = Pick<Identity, "role" | "claims">;
 
-/** A case; lines are numbered from 1. */
+/** A case. Lines are numbered from 1. */
 export interface PolicyCase extends CaseRequest {
   readonly line: number;
   /** Name of the caller. */
@@ -37,7 +37,7 @@ export interface CaseResult {
   /** As named in reports. */
   readonly file: string;
   readonly case: PolicyCase;
-  /** The role of the caller; null without an anonymous role. */
+  /** The role of the caller; null if there is no anonymous role. */
   readonly role: string | null;
   readonly answer: CaseAnswer;
   /** Null if the case passed. */
@@ -53,7 +53,7 @@ export interface CaseFile {
   readonly leaks: readonly AcceptedLeak[];
 }
 
-/** A way to learn of hidden rows that is accepted: requests of a caller, or of all by `*`. */
+/** An accepted way to infer hidden rows, by requests of a caller, or of all callers (`*`). */
 export interface AcceptedLeak {
   readonly line: number;
   /** `anna PATCH /customers of api.customers by customers_email_key` */
@@ -141,7 +141,7 @@ function readCase(text: string, line: number, callers: CaseCallers): PolicyCase 
   return { ...readLine(request, line), line, name, caller, expectation };
 }
 
-/** Parses a request with its header lines. Throws an `Error`. */
+/** Parses a request with its headers. Throws an `Error`. */
 export function parseRequest(text: string): CaseRequest {
   const [first = "", ...headers] = text.split(/\r?\n/).filter((line) => line.trim() !== "");
   return { ...readLine(first, 1), headers: headers.map((line, at) => readHeader(line, at + 2)) };
@@ -168,8 +168,7 @@ function readHeader(line: string, number: number): readonly [name: string, value
   return [name, value];
 }
 
-/** Returns the text of a file in which cases without an answer have one. Each line keeps its
- * end. */
+/** Returns the text of a file with responses added to cases that lack one. Line endings are unchanged. */
 export function withAnswers(text: string, results: readonly CaseResult[]): string {
   const lines = text.split(/(\r\n?|\n)/);
   for (const { case: { expectation, line }, answer } of results) {

@@ -1,5 +1,4 @@
-/** Sends requests of cases to the handler in this process, each from the state after the fixtures.
- * @module */
+/** Sends requests of cases to the handler in this process, each in the state after the fixtures. @module */
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { ConfigSource } from "../../../state/config/source.ts";
@@ -27,7 +26,6 @@ export interface RunSetup extends TransportSetup {
 export interface CaseState {
   readonly appState: AppState;
   readonly database: SavepointDatabase;
-  /** Sends the request of a caller to the handler. */
   readonly send: (caller: CaseCaller | null, request: CaseRequest) => Promise<Response>;
 }
 
@@ -46,7 +44,7 @@ export interface NamedCases {
   readonly setup: RunSetup;
 }
 
-/** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withCases} does. */
+/** Runs a file in one transaction, and rolls it back. Rejects as {@linkcode withCases} does. */
 export async function runFile(named: NamedCases): Promise<readonly CaseResult[]> {
   return await withCases(named, async (state) => {
     const results: CaseResult[] = [];
@@ -73,8 +71,9 @@ export async function runCase(
 }
 
 /**
- * Runs `use` with a service whose database has the fixtures of a file, and with the callers that have a role. Rejects
- * as {@linkcode withFixtures} does, and with an `Error` if the login cannot take a role.
+ * Calls `use` with a service whose database has the fixtures of a file, and with the callers that
+ * have a role. Rejects as {@linkcode withFixtures} does, and with an `Error` if the login cannot
+ * set a role.
  */
 export async function withCases<Result>(
   { name, file, setup }: NamedCases,
@@ -95,15 +94,15 @@ export async function withCases<Result>(
   });
 }
 
-/** Grants what the login needs to take roles. From PostgreSQL 16 on, a membership may lack the option SET. */
+/** Grants memberships that the login needs to set roles. From PostgreSQL 16 on, a membership may
+ * lack the option SET. */
 const mendingSql = `
 select distinct format(case when r.oid is null then 'create role %I;' else 'grant %I to %I;' end, name, session_user)
 from json_array_elements_text($1) name left join pg_roles r on rolname = name
 where r.oid is null or not pg_has_role(session_user, r.oid,
   case when current_setting('server_version_num')::int < 160000 then 'MEMBER' else 'SET' end) order by 1`;
 
-/** Runs `use` with a service whose database has the fixtures. Rejects as {@linkcode withFixtures}
- * does. */
+/** Calls `use` with a service whose database has the fixtures. Rejects as {@linkcode withFixtures} does. */
 export async function withCaseState<Result>(
   { transport, readInclude, source, observe, now, wings, onOperation = () => {} }: RunSetup,
   script: FixtureScript,
@@ -130,7 +129,8 @@ export async function withCaseState<Result>(
   });
 }
 
-/** A rollback checks deferred constraints, which a savepoint does not. Paths have no prefix. */
+/** Returns the configuration. ROLLBACK checks deferred constraints, because a savepoint does not.
+ * Paths have no prefix. */
 export function testConfig(config: Config): Config {
   const unused = { dbReplicaUri: null, rateLimits: null, serverPathPrefix: null };
   return { ...config, ...unused, dbTxEnd: "rollback" };
@@ -139,10 +139,8 @@ export function testConfig(config: Config): Config {
 /** Receives the operation of a case, and the role of its caller. */
 export type OnOperation = (operation: string, role: string) => void;
 
-/**
- * Returns the guard of wings. It does not see the preference that {@linkcode requestOf} adds. With a receiver of
- * operations, it refuses nothing: cases test the policies.
- */
+/** Returns the guard of wings. It does not see the preference that {@linkcode requestOf} adds. If
+ * there is a receiver of operations, nothing is refused, because cases test the policies. */
 export function guardOfCases(wings: RunSetup["wings"], onOperation?: OnOperation): OpenGuard {
   const openGuard = openGuardOf(wings);
   return (snapshot) => {
@@ -166,12 +164,12 @@ export function guardOfCases(wings: RunSetup["wings"], onOperation?: OnOperation
   };
 }
 
-/** Whether a request writes to a relation, so that its rows are counted. */
+/** Returns whether a request writes to a relation, so that the affected rows are counted. */
 function countsRows(method: string, target: string): boolean {
   return ["POST", "PATCH", "PUT", "DELETE"].includes(method) && !/^\/(?:rpc\/|$|\?)/.test(target);
 }
 
-/** Builds the request. Writes to relations count their rows. */
+/** Returns the request. Writes to relations count the affected rows. */
 export function requestOf({ method, target, headers: fields, body }: CaseRequest): Request {
   const headers = new Headers(fields.map(([name, value]): [string, string] => [name, value]));
   if (body !== null && !headers.has("Content-Type")) {
@@ -194,7 +192,7 @@ export async function readAnswer(response: Response): Promise<CaseAnswer> {
   return { status, code, message: String(error?.["message"]), rows, json };
 }
 
-/** `0-1/2`, else `0-1` after a read without a count; null for neither. */
+/** Returns the rows of `0-1/2`, or of `0-1` for a read without a count; null for other texts. */
 function rangeRows(range: string | null): number | null {
   const [, first, last, total = "*"] = /^(?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(range ?? "") ?? [];
   if (total !== "*") return Number(total);

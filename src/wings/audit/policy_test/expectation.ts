@@ -1,4 +1,4 @@
-/** The expected answer of a case, and the first difference of an answer. @module */
+/** The expected response of a case, and the first difference of a response. @module */
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 
 /** The answer to a case. */
@@ -7,7 +7,7 @@ export interface CaseAnswer {
   /** Null unless the body is an error. */
   readonly code: string | null;
   readonly message: string | null;
-  /** Rows of the body, else those that the request affected; null if they are unknown. */
+  /** Number of rows of the body, or else of affected rows; null if unknown. */
   readonly rows: number | null;
   /** Undefined unless the body is JSON. */
   readonly json: unknown;
@@ -44,7 +44,7 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** Returns an answer as an expectation: `200 [{"id":1}]`, `204 no rows`, `403 42501`. */
+/** Returns a response in the form of an expectation: `200 [{"id":1}]`, `204 no rows`, `403 42501`. */
 export function answerText({ status, code, rows, json }: CaseAnswer): string {
   if (code !== null) return `${status} ${code}`;
   const body = json === undefined || status >= 400 ? "" : JSON.stringify(json);
@@ -71,7 +71,7 @@ export function rowsText(rows: number): string {
   return rows === 0 ? "no rows" : `${rows} ${rows === 1 ? "row" : "rows"}`;
 }
 
-/** Arrays have the same length and order, objects at least the expected members. */
+/** Returns a difference. Arrays must have the same length and order, objects at least the expected members. */
 function jsonDifference(expected: unknown, got: unknown, path: string): string | null {
   const at = path === "" ? "" : ` at ${path}`;
   const isArray = Array.isArray(expected);
@@ -92,7 +92,7 @@ function jsonDifference(expected: unknown, got: unknown, path: string): string |
   }).find((difference) => difference !== null) ?? null;
 }
 
-/** JSON in messages has at most 200 characters. */
+/** Returns JSON for a message, cut after 200 characters. */
 function jsonText(value: unknown): string {
   return JSON.stringify(value)?.slice(0, 200) ?? "nothing";
 }

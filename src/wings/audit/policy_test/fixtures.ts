@@ -1,4 +1,4 @@
-/** Runs the fixtures of a file in a transaction that rolls back. @module */
+/** Runs the fixtures of a file in a transaction that is rolled back. @module */
 import {
   endsTransaction,
   SavepointDatabase,
@@ -21,7 +21,7 @@ export interface FixtureScript {
 /** Returns the file of `\i` in a script. Throws an `Error` if it cannot be read. */
 export type ReadInclude = (path: string, from: FixtureScript) => FixtureScript;
 
-/** Reports that PostgreSQL refused fixtures, with their place. */
+/** Reports that PostgreSQL refused fixtures, with the position. */
 export class FixtureError extends Error {
   constructor(readonly result: TextResult, script: FixtureScript) {
     const isRefused = result.failure?.sqlstate === "42501";
@@ -35,7 +35,8 @@ export class FixtureError extends Error {
 const begin = `${connectionSetup}; begin isolation level read committed read write; ` +
   "set local lock_timeout = '2s'";
 
-/** Returns to the role of the login, and checks deferred constraints, which each case would check otherwise. */
+/** Resets the role to the login, and checks deferred constraints, which would otherwise be checked
+ * in each case. */
 const finish = `reset session authorization; reset role; do $svc$ begin
 set constraints all immediate;
 execute coalesce((select 'set constraints ' || string_agg(format('%I.%I', nspname, conname), ', ') || ' deferred'
@@ -44,9 +45,9 @@ execute coalesce((select 'set constraints ' || string_agg(format('%I.%I', nspnam
 end $svc$`;
 
 /**
- * Runs fixtures and then `use` in one transaction, and rolls it back. Rejects with {@linkcode FixtureError}
- * if the fixtures fail, with `ConnectionClosedError` if the connection is lost, and with an `Error` before the
- * first statement if they end the transaction.
+ * Runs fixtures and then `use` in one transaction, and rolls it back. Rejects with {@linkcode
+ * FixtureError} if the fixtures fail, and with `ConnectionClosedError` if the connection is lost.
+ * Rejects with an `Error` before the first statement if the fixtures would end the transaction.
  */
 export async function withFixtures<Result>(
   transport: Transport,
@@ -73,10 +74,10 @@ export async function withFixtures<Result>(
   }
 }
 
-/** Maximum depth of includes, since a file may include itself. */
+/** Maximum depth of includes, because a file may include itself. */
 const maxDepth = 10;
 
-/** Divides a script at its statements `\i FILE`. Empty lines keep the line numbers. */
+/** Splits a script at its statements `\i FILE`. Empty lines keep the line numbers correct. */
 function partsOf(
   script: FixtureScript,
   file: string,

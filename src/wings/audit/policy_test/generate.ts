@@ -1,4 +1,4 @@
-/** Writes policy tests for the policies that compare a column to a claim. @module */
+/** Writes policy tests for policies that compare a column with a claim. @module */
 import { equalParam, queryName } from "../../../api/request/url/filter_param.ts";
 import { encodeText } from "../../../base/http/percent.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
@@ -12,10 +12,8 @@ import { FixtureError } from "./fixtures.ts";
 const head = "# Read each line: an answer may be a hole.\nset constraints all immediate;";
 const loginRemedy = "generate and run this file as the login that owns the table";
 
-/**
- * Returns a file with answers. Cases on rows that PostgreSQL refuses to insert are comments. Rejects if
- * no policy leads to a test.
- */
+/** Returns a file with responses. Cases for rows that PostgreSQL refuses to insert are comments.
+ * Rejects if no policy can be tested. */
 export async function generateTests(setup: RunSetup): Promise<string> {
   const name = "generated.cases";
   let drafts = await withCaseState(setup, { name, text: "" }, draftTests);
@@ -42,8 +40,8 @@ export async function generateTests(setup: RunSetup): Promise<string> {
   }
 }
 
-/** A policy for PUBLIC applies to the roles with privileges on its table. Tables are in the order
- * of their creation. */
+/** Query of policies. A policy for PUBLIC applies to the roles with privileges on its table. Tables
+ * are in order of creation. */
 const policyQuery = `select relname, rolname, json_agg(
   concat_ws(' ', pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)) order by polname)
 from pg_policy join pg_class c on c.oid = polrelid
@@ -52,7 +50,7 @@ from pg_policy join pg_class c on c.oid = polrelid
 where relrowsecurity and relnamespace::regnamespace = quote_ident($1)::regnamespace
   and rolname is distinct from $2 group by polrelid, relname, rolname order by polrelid, rolname`;
 
-/** Drafts the tests of each role on each table of the first schema that has a primary key. */
+/** Drafts tests for each role, on each table of the first schema with a primary key. */
 async function draftTests({ appState: { snapshot }, database }: CaseState) {
   const { config: { dbAnonRole, dbSchemas: [schema = ""] }, cache } = snapshot;
   const statement = { text: policyQuery, params: [schema, dbAnonRole], use: "rows" } as const;
@@ -71,7 +69,7 @@ async function draftTests({ appState: { snapshot }, database }: CaseState) {
   );
 }
 
-/** Returns the columns that an expression compares to a call, each with the claim that it names. */
+/** Returns the columns that an expression compares with a call, and the claim in each call. */
 function claimsOf(using: string, { columns }: Relation): readonly (readonly [Column, string])[] {
   const [, arrow, argument] = /->> '([^']+)'|\('([^']+)'::text\)/.exec(using) ?? [];
   const compared = using.matchAll(/"?(\w+)"? = \(*\s*(?:SELECT )?\(*(?:\w+\.)?\w+\(/g);
@@ -81,10 +79,10 @@ function claimsOf(using: string, { columns }: Relation): readonly (readonly [Col
     .map((column) => [column, arrow ?? argument ?? "sub"] as const);
 }
 
-/** Ids of a row of each of two callers, and of a row that a case inserts. */
+/** Ids of a row for each of two callers, and of a row that a case inserts. */
 const [first, second, third] = [900_001, 900_002, 900_003];
 
-/** Rows have keys, required columns, and the columns that policies compare. */
+/** Returns a draft. Its rows have the keys, required columns, and columns that policies compare. */
 function draftOf(relation: Relation, role: string, claims: ReadonlyMap<Column, string>) {
   const { schema, name, primaryKey, columns } = relation;
   const keys = columns.filter((each) => primaryKey.includes(each.name));
@@ -122,7 +120,7 @@ function draftOf(relation: Relation, role: string, claims: ReadonlyMap<Column, s
   return { insert: compile(insert).text, callers, cases: [...cases, `anonymous ${get(first)}`] };
 }
 
-/** Returns a value as text. Numbers, texts, times and UUIDs differ for each id. */
+/** Returns a value as text. Numbers, texts, times and UUIDs are different for each id. */
 function valueOf({ baseType, enumLabels: [label] }: Column, id: number): string {
   if (label !== undefined || baseType === "boolean") return label ?? "true";
   if (/^(?:timestamp|date)/.test(baseType)) return `20${String(id).slice(-2)}-01-01`;

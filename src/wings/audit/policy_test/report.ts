@@ -1,4 +1,4 @@
-/** Reports of policy tests: lines, JUnit, and answers for cases without an answer. @module */
+/** Reports of policy tests: lines, JUnit, and responses for cases that lack one. @module */
 import { readAccess } from "../access/cells.ts";
 import { openGuardOf } from "../../../api/handler/handler.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
@@ -6,7 +6,7 @@ import { printable } from "../../../base/lib/printable.ts";
 import { type RunSetup, withCaseState } from "./case_handler.ts";
 import type { CaseResult } from "./case_file.ts";
 
-/** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */
+/** Returns a line for each failed case. `why` is the call of `svc why` without its operand. */
 export function failureText(results: readonly CaseResult[], why: string): string {
   return failuresOf(results).map((result) => {
     const place = `${result.file}:${result.case.line}`;
@@ -30,13 +30,11 @@ export function summaryText(results: readonly CaseResult[], ms: number): string 
   return `${failed === 0 ? `${cases} passed` : `${failed} of ${cases} failed`} (${ms} ms)`;
 }
 
-/** Actions of requests. A PUT is reported as an update. */
+/** Actions by method. PUT is reported as an update. */
 const actions = { GET: "select", POST: "insert", PATCH: "update", PUT: "update", DELETE: "delete" };
 
-/**
- * Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, of the roles of
- * `svc check` and of the cases. A case covers relations of its name in all schemas.
- */
+/** Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, for the roles of `svc
+ * check` and of the cases. A case covers the relations of its name in all schemas. */
 export async function gapsText(
   results: readonly CaseResult[],
   setup: RunSetup,
@@ -75,7 +73,7 @@ function gap(missing: readonly string[], noun: string, plural: string): string {
   return printable(`; no case for ${missing.length} ${noun}${end}: ${missing.join(", ")}`);
 }
 
-/** Returns the document of JUnit: a suite for each file, a test case for each line. */
+/** Returns a JUnit document: a suite for each file, a test case for each line. */
 export function junitText(results: readonly CaseResult[]): string {
   const suites = Array.from(groupBy(results, ({ file }) => file), ([file, own]) => [
     `<testsuite name="${xml(file)}" tests="${own.length}" failures="${failuresOf(own).length}">`,
@@ -91,7 +89,7 @@ export function junitText(results: readonly CaseResult[]): string {
   return `${head}${suites.flat().join("\n")}\n</testsuites>\n`;
 }
 
-/** Escapes a text for an attribute. XML 1.0, section 2.2, has no control characters. */
+/** Escapes a text for an attribute. XML 1.0, section 2.2, does not allow control characters. */
 function xml(text: string): string {
   return printable(text).replace(/[&<>"\uFFFE\uFFFF]/g, (each) => `&#${each.charCodeAt(0)};`);
 }

@@ -1,4 +1,4 @@
-/** Generates requests that reach the rows of a relation in each way that the API has. @module */
+/** Generates requests that access the rows of a relation in each way that the API offers. @module */
 import { equalParam, queryName } from "../../../api/request/url/filter_param.ts";
 import { encodeText, pathSegment } from "../../../base/http/percent.ts";
 import type { Relation, Relationship, Routine } from "../../../state/schema_cache/schema_cache.ts";
@@ -7,14 +7,14 @@ import type { CaseRequest } from "./case_file.ts";
 /** A row as JSON has it. */
 export type JsonRow = Readonly<Record<string, unknown>>;
 
-/** A relation as a caller reaches it. */
+/** A relation and what a caller may do with it. */
 export interface RelationTarget {
   readonly relation: Relation;
-  /** The columns that the role may use, by action. DELETE has all columns or no column. */
+  /** The columns that the role may use, by action. For DELETE, all columns or none. */
   readonly grants: Readonly<Record<"select" | "insert" | "update" | "delete", readonly string[]>>;
-  /** Rows that the requests name, as of those that the caller cannot see. */
+  /** Rows that the requests address, such as rows that the caller cannot see. */
   readonly rows: readonly JsonRow[];
-  /** A row that the caller can see; null without one. */
+  /** A row that the caller can see, or null. */
   readonly visible: JsonRow | null;
   /** Computed columns. */
   readonly computed: readonly string[];
@@ -27,7 +27,7 @@ type RequestDraft = readonly [method: string, query: string, body?: JsonRow, pre
 
 const draft = (...parts: RequestDraft): RequestDraft => parts;
 
-/** Returns the requests, from the simplest on. Requests to another schema than `schema` have headers. */
+/** Returns the requests, simplest first. Requests to a schema other than `schema` have headers. */
 export function requestsOf(
   target: RelationTarget,
   { schema, hasAggregates }: { readonly schema: string; readonly hasAggregates: boolean },
@@ -62,7 +62,7 @@ export function requestsOf(
 const list = (columns: readonly string[]) =>
   columns.map((column) => encodeText(queryName(column))).join(",");
 
-/** Returns filters by the values of columns; objects and arrays have no filter. */
+/** Returns filters by values of columns. Objects and arrays have no filter. */
 const filters = (columns: readonly string[], row: JsonRow): readonly string[] =>
   columns.filter((name) => name in row && (row[name] === null || typeof row[name] !== "object"))
     .map((name) => equalParam(name, row[name] === null ? null : String(row[name])));
@@ -91,7 +91,7 @@ function reads(target: RelationTarget, hasAggregates: boolean): RequestDraft[] {
   ];
 }
 
-/** Returns items of `select` that embed a relation, with parameters that use the embed. */
+/** Returns `select` items that embed a relation, with parameters that use the embed. */
 function embeds(
   [each, { relation: { primaryKey }, grants: { select }, rows }]: RelationTarget["related"][0],
   hasAggregates: boolean,
@@ -119,7 +119,7 @@ function embeds(
 const pick = (row: JsonRow, names: readonly string[]): JsonRow =>
   Object.fromEntries(names.filter((name) => name in row).map((name) => [name, row[name]]));
 
-/** Values of keys that no row has, by patterns of types. */
+/** Key values that no row has, by patterns of types. */
 export const freshValues = [
   ["int|numeric", 1_900_000_001],
   ["uuid", "00000000-0000-4000-8000-000000900003"],
@@ -139,7 +139,7 @@ const whereOf = ({ relation: { primaryKey, columns } }: RelationTarget, row: Jso
   filters([...primaryKey, ...columns.map(({ name }) => name)].slice(0, primaryKey.length || 1), row)
     .join("&");
 
-/** Returns writes with the values of own and hidden rows: one value, all but keys, all. */
+/** Returns writes with values of visible and hidden rows: one value, all but keys, all values. */
 function writes(target: RelationTarget): readonly RequestDraft[] {
   const { relation: { primaryKey, columns }, grants, rows, visible, related } = target;
   const { insert, update } = grants;
@@ -196,7 +196,7 @@ function inserts(
   ];
 }
 
-/** Returns inserts of a row with another one that refers to it and to a row of a third relation. */
+/** Returns inserts of a row and of another one, which refers to it and to a row of a third relation. */
 function nestedInserts(
   [each, { grants, related }]: RelationTarget["related"][0],
   fresh: JsonRow,

@@ -1,7 +1,7 @@
-/** Draws the same values from sequences after each rollback. @module */
+/** Makes sequences return the same values after each rollback. @module */
 import type { CaseState } from "./case_handler.ts";
 
-/** Statements for the next values of the sequences that the login owns, above ids that fixtures may have. */
+/** Statements that set sequences of the login above ids that fixtures may have. */
 const query = `
 select coalesce(string_agg(format('alter sequence %s restart with %s', s.name, s.next), '; '), 'select'),
   concat('select ', string_agg(format('setval(%L, %s, false)', s.name, s.next), ', '))
@@ -11,10 +11,8 @@ from (
   from pg_sequences where pg_has_role(sequenceowner, 'USAGE') and schemaname !~ '^pg_'
 ) s`;
 
-/**
- * Gives the open transaction files of its own for all sequences, so that they are as before after its rollback.
- * Other sessions wait for their next value. Resolves with a state whose writes find the same values.
- */
+/** Gives all sequences new files in the open transaction, so that its rollback restores them. Other
+ * sessions wait for their next value. Resolves with a state in which writes get the same values. */
 export async function holdSequences(state: CaseState): Promise<CaseState> {
   const { database, send } = state;
   const [[hold, reset] = []] = await database.run(query);

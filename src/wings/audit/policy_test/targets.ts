@@ -22,10 +22,10 @@ export const keyOf = ({ schema, name }: QualifiedName) => plain(`${schema}.${nam
 
 const actions = ["select", "insert", "update", "delete"] as const;
 
-/** The rows that requests to a relation name. */
+/** The rows that requests to a relation address. */
 export type RowsOf = (relation: Relation) => Promise<Pick<RelationTarget, "rows" | "visible">>;
 
-/** Resolves with the requests, from the simplest on. Only the first schema has functions. */
+/** Resolves with the requests, simplest first. Functions are only called in the first schema. */
 export async function callerRequests(
   state: CaseState,
   role: string,
@@ -81,7 +81,7 @@ async function readTargets(
   return [...found.values()];
 }
 
-/** Returns the function that reads two rows of a relation. Rows of fixtures precede others. */
+/** Returns the function that reads two rows of a relation. Rows of fixtures come first. */
 export function fixtureRows({ database }: CaseState): RowsOf {
   return async ({ schema, name, isView }) => {
     const xid = sql`t.xmin::pg_catalog.text::pg_catalog.int8`;

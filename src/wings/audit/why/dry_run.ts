@@ -1,4 +1,5 @@
-/** A database that plans writes: EXPLAIN takes the privileges of its statement. @module */
+/** A database that plans writes without executing them. EXPLAIN needs the same privileges as its
+ * statement. @module */
 import {
   metadataTransaction,
   type Statement,
@@ -12,9 +13,9 @@ import { DatabaseError } from "../../../base/errors/service_error.ts";
 export class DryRun {
   /** The transaction of the request; null if the request needs no database. */
   transaction: Transaction | null = null;
-  /** Whether a write was planned without an error. */
+  /** Whether a write was planned without error. */
   isPlanned = false;
-  /** Whether the function before the request writes, so that it was left out. */
+  /** Whether the function before the request was left out, because it writes. */
   leftOutPreRequest = false;
   readonly database: Database;
 
@@ -46,8 +47,8 @@ export class DryRun {
   }
 }
 
-/** Returns the transaction with EXPLAIN instead of writes. Statements keep their positions, which
- * errors name. */
+/** Returns the transaction with EXPLAIN in place of writes. Statements keep their positions, which
+ * errors refer to. */
 function plannedTransaction(
   { statements }: Transaction,
   leavesOutPreRequest: boolean,

@@ -1,4 +1,4 @@
-/** Explains the answer to a request: lacking privileges, and policies on rows. @module */
+/** Explains the response to a request: missing privileges, and policies on rows. @module */
 import { readAccess } from "../access/cells.ts";
 import type { Identity } from "../../../state/auth/jwt_cache.ts";
 import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
@@ -21,14 +21,14 @@ import { needsOf, routineFactsQuery, type TableFacts, tableFactsQuery } from "./
 import { leftOutOf, type ReadTexts, rowResults } from "./row_results.ts";
 import { answerLines, type Outcome, relationLines, rowLines } from "./wording.ts";
 
-/** Sends a request without an effect. Returns the lines of its explanation, SQL indented by four spaces. */
+/** Sends a request without effect. Returns the lines of an explanation; SQL is indented by four spaces. */
 export async function explainRequest(
   { appState, database, hiddenRows, openGuard = () => null }: {
     readonly appState: HandlerState;
-    /** Decides about the request. Default: it passes. */
+    /** Opens the guard that checks the request. Default: no guard. */
     readonly openGuard?: OpenGuard;
     readonly database: Database;
-    /** `none` reads no row as an owner, so that an explanation shows what the API shows. */
+    /** `none`: no row is read as an owner, so that the explanation shows no more than the API. */
     readonly hiddenRows: "all" | "none";
   },
   request: CaseRequest,
@@ -103,11 +103,11 @@ function callLines(
   return [`${first}; its body, which is not checked, runs as ${runsAs}`, ...grants];
 }
 
-/** Neither a lock of another session nor a policy that loops keeps an explanation waiting. */
+/** Time limits. An explanation must not wait for locks of other sessions, or for endless policies. */
 const limits = sql`select pg_catalog.set_config('lock_timeout', '1s', true),
   pg_catalog.set_config('statement_timeout', '1s', true)`;
 
-/** Returns a reader whose queries run after the settings; without settings, PostgreSQL prints names
+/** Returns a reader whose queries run after the settings. Without settings, PostgreSQL prints names
  * with their schemas. */
 function readerOf(database: Database, settings: readonly Statement[]): ReadTexts {
   return async (query, before = []) => {
@@ -120,7 +120,7 @@ function readerOf(database: Database, settings: readonly Statement[]): ReadTexts
   };
 }
 
-/** Reads the error of a response, or the number of its rows, of which it drops the first 10 MB. */
+/** Reads the error of a response, or the number of its rows. The first 10 MB of rows are discarded. */
 async function readHead(response: Response): Promise<Outcome["answer"]> {
   const { status, headers, body } = response;
   if (status >= 400) return await readAnswer(response);

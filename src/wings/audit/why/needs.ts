@@ -1,4 +1,4 @@
-/** The privileges that a plan needs, and data of tables that the access matrix lacks. @module */
+/** The privileges that a plan needs, and data about tables that the access matrix lacks. @module */
 import type { AccessCell } from "../access/cells.ts";
 import { fieldsOfCondition } from "../../../api/plan/values/planned_values.ts";
 import { neededColumns } from "../../../api/plan/read/read_plan.ts";
@@ -9,7 +9,7 @@ import { type DataPlan, relationOf } from "../../../api/transaction/data_plan.ts
 /** A plan with rows of a relation. */
 export type RowPlan = Extract<DataPlan, { kind: "read" | "mutate" }>;
 
-/** A privilege; `columns` are empty for DELETE, `use` is a phrase: `the answer reads`. */
+/** A privilege. `columns` are empty for DELETE. `use` is a phrase: `the answer reads`. */
 export interface Need {
   readonly action: AccessCell["action"];
   readonly columns: readonly string[];
@@ -50,9 +50,9 @@ function planNeeds(plan: RowPlan): readonly PlanNeed[] {
 /** Properties of a table. */
 export interface TableFacts {
   readonly owner: string;
-  /** Columns of the table that a policy reads, by its quoted name. */
+  /** Columns of the table that a policy reads, by quoted name. */
   readonly policyColumns: Readonly<Record<string, readonly string[]>> | null;
-  /** By column. `defaults` are those that call no volatile function. */
+  /** By column. `defaults` call no volatile function. */
   readonly defaults: Readonly<Record<string, string>> | null;
   readonly generated: Readonly<Record<string, string>> | null;
 }
@@ -75,7 +75,7 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral
 where n.nspname = ${param(schema)} and c.relname = ${param(name)} and c.relkind in ('r', 'p')`;
 }
 
-/** Returns the query for the name of a function in the access matrix, and the owner of SECURITY DEFINER. */
+/** Returns the query for a function's name in the access matrix, and its owner if it is SECURITY DEFINER. */
 export function routineFactsQuery({ schema, name, parameters }: Routine): Sql {
   const types = parameters.map(({ type }) => type).join(", ");
   return sql`select pg_catalog.json_build_array(

@@ -1,4 +1,4 @@
-/** The rows that a request concerns, and the results of policies on them as the caller has them. @module */
+/** The rows that a request concerns, and how policies decide about them for the caller. @module */
 import type { AccessCell } from "../access/cells.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { parseJsonObject } from "../../../base/lib/json_object.ts";
@@ -24,8 +24,7 @@ import type { WrittenRows } from "../../../api/plan/write/written_column.ts";
 
 type Texts = readonly string[];
 
-/** Reads the first column in a transaction that begins like the request's transaction, and rolls
- * back. */
+/** Reads the first column in a transaction that begins like the request's, and is rolled back. */
 export type ReadTexts = (query: Sql, before?: readonly Sql[]) => Promise<Texts>;
 
 /** The cells of the caller for a relation, by action. */
@@ -53,7 +52,7 @@ export const maxRows = 20;
 
 class RowsNotShown extends Error {}
 
-/** Returns the results of rows, or the reason for their absence; null if the request reaches no row. */
+/** Returns the results for rows, or the reason for their absence; null if the request concerns no row. */
 export async function rowResults(
   plan: RowPlan,
   source: RowSource,
@@ -86,7 +85,7 @@ export async function rowResults(
   }
 }
 
-/** Returns the rows that an insert meets, and those that it adds. */
+/** Returns the existing rows that an insert conflicts with, and the new rows. */
 async function insertedRows(
   { rows, conflict, nested }: Extract<MutatePlan, { kind: "insert" }>,
   source: RowSource,
@@ -109,7 +108,7 @@ async function insertedRows(
   return { met: await existingRows(source, sql` from ${type} where ${where}`), added };
 }
 
-/** Reads rows as the owner, as PostgreSQL prints the composite type. */
+/** Reads rows as the owner, in the text form of the composite type. */
 async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
   const { relation: { schema, name, columns }, facts: { owner }, read } = source;
   const builtIn = columns.filter((c) => !c.baseType.includes(".") || c.enumLabels.length > 0);
@@ -134,7 +133,8 @@ from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
   return texts;
 }
 
-/** Makes rows of a body on `base`, where `v` is one of `from`, as the caller; then generated columns. */
+/** Builds the new rows of a body from `base` as the caller, where `v` is one of `from`. Then adds
+ * generated columns. */
 async function newRows(
   { relation: { schema, name }, facts, read }: RowSource,
   { json, shape, columns, defaults }: WrittenRows,
@@ -157,7 +157,7 @@ async function newRows(
   pg_catalog.jsonb_populate_record((${own}.*)::${type}, ${objectOf(facts.generated)}) g`);
 }
 
-/** Renders an object of expressions of the catalogue. */
+/** Renders an object of expressions from the catalogue. */
 function objectOf(expressions: TableFacts["defaults"]): Sql {
   const members = Object.entries(expressions ?? {}).map(([column, text]) =>
     sql`pg_catalog.jsonb_build_object(${literal(column)}, ${catalogueSql(text)})`
@@ -198,7 +198,7 @@ async function evaluateRules(source: RowSource, rules: readonly PolicyRule[], te
   });
 }
 
-/** Evaluates an expression on rows as the caller; an error is its result. */
+/** Evaluates an expression on rows as the caller. An error becomes the result. */
 async function evaluate(source: RowSource, expression: Sql, texts: Texts): Promise<Texts> {
   return await source.read(valuesQuery(source, expression, texts)).catch((error) => {
     if (!(error instanceof DatabaseError)) throw error;
@@ -221,7 +221,7 @@ function fromOf({ root }: ReadPlan): Sql {
   return renderFromWhere({ ...root, embeds }, rootSource(root), options);
 }
 
-/** Returns `; 2 rows left out by limit=1`: rows that the caller sees, and that a read leaves out. */
+/** Returns `; 2 rows left out by limit=1`: rows that the caller sees, and that are not in the response. */
 export async function leftOutOf(plan: ReadPlan, rows: number | null, read: ReadTexts) {
   const { cutAt, root: { range: { limit, offset }, embeds, grouped, distinct } } = plan;
   const cut = rows === cutAt ? "db-max-rows" : String(rows) === limit ? "limit" : null;
@@ -239,13 +239,14 @@ export async function leftOutOf(plan: ReadPlan, rows: number | null, read: ReadT
   return number > 0 ? `; ${rowsText(number)} left out by ${causes.join(", ")}` : "";
 }
 
-/** An expression of all policies of an action: `check` is USING where a policy has no WITH CHECK. */
+/** The policies of an action with their expressions. `check` is USING if a policy has no WITH CHECK. */
 type PolicyRule = readonly [action: AccessCell["action"], clause: "using" | "check"];
 
-/** Rows that exist, new ones, and those that an upsert updates. */
+/** Existing rows, new rows, and rows that an upsert updates. */
 type RowKind = "row" | "new row" | "row in conflict";
 
-/** Returns the rules for rows: PostgreSQL documentation, CREATE POLICY, "Policies Applied by Command Type". */
+/** Returns the rules that apply to rows: PostgreSQL documentation, CREATE POLICY, "Policies Applied
+ * by Command Type". */
 function rulesOf(plan: RowPlan): Readonly<Partial<Record<RowKind, readonly PolicyRule[]>>> {
   const reading: PolicyRule = ["select", "using"];
   if (plan.kind === "read") return { row: [reading] };

@@ -1,4 +1,4 @@
-/** Words the explanation of an answer. @module */
+/** Words the explanation of a response. @module */
 import { policyFormula } from "../access/cell_text.ts";
 import { type CaseAnswer, rowsText } from "../policy_test/expectation.ts";
 import { nameText } from "../../../base/sql/name_text.ts";
@@ -6,17 +6,17 @@ import type { DryRun } from "./dry_run.ts";
 import type { Need, TableFacts } from "./needs.ts";
 import { type Cells, maxRows, type RowResult } from "./row_results.ts";
 
-/** The answer to a request, and the rows that it concerns; null if they are unknown. */
+/** The response to a request, and the rows that it concerns; null if unknown. */
 export interface Outcome {
   readonly answer: Omit<CaseAnswer, "json">;
   readonly dry: DryRun;
   readonly role: string;
   readonly rows: readonly RowResult[] | null;
-  /** A clause about rows that the answer leaves out, possibly empty. */
+  /** A clause about rows that the response leaves out, possibly empty. */
   readonly leftOut: string;
 }
 
-/** Returns the lines about the answer. */
+/** Returns the lines about the response. */
 export function answerLines({ answer, dry, role, rows, leftOut }: Outcome): readonly string[] {
   const isRefused = rows?.some(({ kind, isAllowed }) => kind !== "row" && !isAllowed) === true;
   const { status, code, message } = answer;
@@ -39,7 +39,7 @@ export function answerLines({ answer, dry, role, rows, leftOut }: Outcome): read
   return [`${head}${ending}${matches}`, ...preRequest];
 }
 
-/** Returns the lines about a relation, with the GRANT of each lacking privilege. */
+/** Returns the lines about a relation, with a GRANT for each missing privilege. */
 export function relationLines(cells: Cells, needs: readonly Need[]): readonly string[] {
   const used = [...new Set(needs.map(({ action }) => action))]
     .flatMap((action) => cells.get(action) ?? []);
@@ -74,7 +74,7 @@ export function relationLines(cells: Cells, needs: readonly Need[]): readonly st
   ];
 }
 
-/** Returns a line for each policy on the first rows that are hidden or refused. */
+/** Returns a line for each policy on the first hidden or refused rows. */
 export function rowLines(
   rows: readonly RowResult[],
   key: readonly string[],
@@ -94,12 +94,12 @@ export function rowLines(
   });
 }
 
-/** Puts an expression on one line. PostgreSQL breaks the lines of its subqueries. */
+/** Puts an expression on one line. PostgreSQL prints subqueries on several lines. */
 function unfolded(expression: string): string {
   return expression.replace(/("[^"]*"|'[^']*')|\n\s*/g, (_, quoted) => quoted ?? " ");
 }
 
-/** Values are at most 60 characters long. */
+/** Returns a value, cut after 60 characters. */
 function valueText(value: unknown): string {
   const text = JSON.stringify(value ?? null);
   return text.length <= 60 ? text : `${text.slice(0, 60)}…`;

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page of access: each role's actions on each relation and function of a schema. @module */
+/** The page of access: what each role may do with each relation and function of a schema. @module */
 import { useState } from "preact/hooks";
 import { markOf, maxListed, mayText } from "../../audit/access/cell_text.ts";
 import type { AccessCell, AccessMatrix } from "../../audit/access/cells.ts";

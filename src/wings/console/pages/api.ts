@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
-/** All requests of the console. @module */
+/** All requests that the console sends. @module */
 import { isRawJson, parseJson } from "../../../base/lib/json_text.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import { type ApiCall, targetOf } from "./code.ts";
 import { adminToken, token } from "./session.ts";
 
-/** The admin server asks for its token. */
+/** Reports that the admin server requires its token. */
 export class AdminTokenNeeded extends Error {}
 
 export interface ApiAnswer {
@@ -32,7 +32,7 @@ const ownHeaders = (): Record<string, string> => ({
   ...(adminToken.value === null ? {} : { "Admin-Token": adminToken.value }),
 });
 
-/** Reads data of the admin server. Rejects with an `Error` whose message can be shown. */
+/** Reads data from the admin server. Rejects with an `Error` whose message can be shown. */
 export async function readConsole<Data>(path: string, sent?: unknown): Promise<Data> {
   const init = sent === undefined ? {} : { method: "POST", body: JSON.stringify(sent) };
   const response = await fetch(`/console/${path}`, { headers: ownHeaders(), ...init });
@@ -43,7 +43,7 @@ export async function readConsole<Data>(path: string, sent?: unknown): Promise<D
   return await response.json();
 }
 
-/** Sends a request to the API with the role of the token. Rejects if the service cannot be reached. */
+/** Sends a request to the API with the token's role. Rejects if the service is unreachable. */
 export async function callApi(call: ApiCall, signal?: AbortSignal): Promise<ApiAnswer> {
   const { method, headers, body } = call;
   const start = performance.now();
@@ -82,7 +82,8 @@ export function errorOf({ status, text }: ApiAnswer): ApiError | null {
   }
 }
 
-/** Rows of a JSON answer: an array of objects, or a value as the only one. Such numbers are texts. */
+/** Returns the rows of a JSON response: an array of objects, or a single value. Numbers that
+ * JavaScript would change are texts. */
 export function rowsOf({ text }: ApiAnswer): readonly Readonly<Record<string, unknown>>[] {
   return rowsOfText(text ?? "");
 }

@@ -1,16 +1,16 @@
 /** The text of values in cells, and of signatures. @module */
 import type { ConsoleFunction } from "../server/console_schema.ts";
 
-/** Characters of a value that a cell shows. */
+/** Maximum characters of a value in a cell. */
 const maxCellLength = 200;
 
-/** Returns the text of a value in a cell: on one line, and cut. */
+/** Returns the text of a value for a cell: on one line, and cut. */
 export function cellText(value: unknown, baseType = ""): string {
   const text = valueText(value, baseType).slice(0, maxCellLength + 1).replace(/\s+/g, " ");
   return text.length > maxCellLength ? `${text.slice(0, maxCellLength)}…` : text;
 }
 
-/** Returns the whole text of a value; JSON with line breaks. */
+/** Returns the complete text of a value; JSON has line breaks. */
 export function valueText(value: unknown, baseType = ""): string {
   if (value === null || value === undefined) return "null";
   if (baseType === "bytea" && typeof value === "string" && value.startsWith("\\x")) {
@@ -19,7 +19,7 @@ export function valueText(value: unknown, baseType = ""): string {
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 }
 
-/** Returns rows as CSV (RFC 4180). Cells that spreadsheets would run as formulas begin with an apostrophe. */
+/** Returns rows as CSV (RFC 4180). An apostrophe precedes cells that spreadsheets would execute as formulas. */
 export function csvText(
   rows: readonly Readonly<Record<string, unknown>>[],
   columns: readonly string[],

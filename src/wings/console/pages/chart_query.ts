@@ -1,30 +1,30 @@
-/** The query of a chart: an aggregate by a column, or by a period of time. @module */
+/** The query of a chart: an aggregate by column, or by period of time. @module */
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
 import { emptyTableQuery, type TableQuery, typeKind } from "./filters.ts";
 
-/** Periods that a column of time is divided into. */
+/** Periods into which a time column is divided. */
 export const periods = ["day", "week", "month", "year"] as const;
 
-/** Functions that a chart measures with; `count` counts rows. */
+/** Aggregate functions of a chart; `count` counts rows. */
 export const measures = ["count", "sum", "avg", "min", "max"] as const;
 
 export interface ChartChoice {
   /** Column of the groups. */
   readonly by: string;
-  /** Null for the values of the column themselves. */
+  /** Null to group by the values themselves. */
   readonly period: typeof periods[number] | null;
   readonly measure: typeof measures[number];
   /** Measured column; empty for `count`. */
   readonly of: string;
 }
 
-/** Returns the most groups that a chart draws: of values, or of periods. */
+/** Returns the maximum number of groups in a chart: of values, or of periods. */
 export function maxGroups({ period }: ChartChoice): number {
   return period === null ? 40 : 1000;
 }
 
-/** Returns the columns that rows can be grouped by. */
+/** Returns the columns by which rows can be grouped. */
 export function groupColumns({ columns, primaryKey }: ConsoleRelation): readonly ConsoleColumn[] {
   const isKey = (name: string) => primaryKey.length === 1 && primaryKey[0] === name;
   return columns.filter(({ name, baseType }) =>
@@ -33,7 +33,7 @@ export function groupColumns({ columns, primaryKey }: ConsoleRelation): readonly
   );
 }
 
-/** Returns the columns that can be measured: numbers outside keys. `references` refer to rows. */
+/** Returns the columns that can be measured: numbers that are not keys. `references` refer to rows. */
 export function measuredColumns(
   { columns, primaryKey }: ConsoleRelation,
   references: ReadonlySet<string>,
@@ -44,7 +44,7 @@ export function measuredColumns(
   );
 }
 
-/** Returns the choice that a query was made of; null for another query. */
+/** Returns the choice from which a query was built; null for other queries. */
 export function choiceOf({ select }: TableQuery, relation: ConsoleRelation): ChartChoice | null {
   if (select?.length !== 2) return null;
   for (const { name } of groupColumns(relation)) {
@@ -60,7 +60,7 @@ export function choiceOf({ select }: TableQuery, relation: ConsoleRelation): Cha
   return null;
 }
 
-/** Returns the choice that a chart of a relation begins with; null if no column can be grouped by. */
+/** Returns the initial choice for a chart of a relation; null if no column can be grouped by. */
 export function firstChoice(
   relation: ConsoleRelation,
   references: ReadonlySet<string>,
@@ -76,12 +76,12 @@ export function firstChoice(
   );
 }
 
-/** Returns the choice by another column. Times are divided into months. */
+/** Returns the choice with another column. Times are grouped by month. */
 export function withColumn(choice: ChartChoice, { name, baseType }: ConsoleColumn): ChartChoice {
   return { ...choice, by: name, period: typeKind(baseType) === "time" ? "month" : null };
 }
 
-/** Returns the keys of a chart's rows. A column of the relation hides a key of its name. */
+/** Returns the keys of a chart's rows. A key that is the name of a column is changed. */
 export function chartKeys(
   { by, period, measure }: ChartChoice,
   { columns }: ConsoleRelation,
@@ -103,7 +103,7 @@ function itemsOf(choice: ChartChoice, relation: ConsoleRelation): readonly strin
   ];
 }
 
-/** Returns the query: periods in their order, values by their measure, the greatest first. */
+/** Returns the query. Periods are in order of time; values are in descending order of their measure. */
 export function chartQuery(
   choice: ChartChoice,
   relation: ConsoleRelation,

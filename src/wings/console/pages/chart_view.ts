@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** A chart of an aggregate over all rows that the filters select. Its request is in the URL. @module */
+/** A chart of an aggregate over all filtered rows. Its request is in the URL. @module */
 import * as Plot from "@observablehq/plot";
 import { useEffect } from "preact/hooks";
 import type { ConsoleRelation } from "../server/console_schema.ts";
@@ -27,12 +27,12 @@ import { DataTable, Empty, grouped, html, Select, type SelectProps, type View } 
 interface ChartViewProps {
   readonly relation: ConsoleRelation;
   readonly query: TableQuery;
-  /** Rows of the query; null while they load, and after an error. */
+  /** Rows of the query; null during loading, and after an error. */
   readonly rows: readonly GridRow[] | null;
   readonly onQuery: (query: TableQuery) => void;
 }
 
-/** Choices of the aggregate, the drawing, and its numbers as a table. */
+/** Controls of the aggregate, the drawing, and its numbers as a table. */
 export function ChartView({ relation, query, rows, onQuery }: ChartViewProps): View {
   const forward = relationshipsOf(relation).filter(({ isForward }) => isForward);
   const references = new Set(forward.flatMap(({ pairs }) => pairs.map(([column]) => column)));

@@ -1,9 +1,9 @@
-/** Code that sends a request: a curl command, and a call of `fetch`. @module */
+/** Code that sends a request: as a curl command, and as a call of `fetch`. @module */
 import { prettyJson } from "../../../base/lib/json_text.ts";
 
 export interface ApiCall {
   readonly method: string;
-  /** Path without its first slash: `film` or `rpc/add`. */
+  /** Path without the first slash: `film` or `rpc/add`. */
   readonly path: string;
   /** Query string without its question mark, possibly empty. */
   readonly query: string;
@@ -13,16 +13,17 @@ export interface ApiCall {
   readonly body: string | null;
 }
 
-/** Properties of the API that code needs. */
+/** Properties of the API that the code depends on. */
 export interface CodeContext {
   /** Base URL without a slash at its end. */
   readonly url: string;
   readonly hasToken: boolean;
-  /** Token to show; null for a variable in its place. */
+  /** Token to show; null to show a variable. */
   readonly token?: string | null;
 }
 
-/** Returns the request to share: without the count and the first page's cursor, which are for the pager. */
+/** Returns the request for sharing, without parts that only the pager needs: the count and the
+ * cursor of the first page. */
 export function sharedCall(call: ApiCall): ApiCall {
   const query = call.query.split("&").filter((part) => part !== "after=").join("&");
   const headers = call.headers.filter(([name, value]) =>
@@ -81,7 +82,7 @@ function fetchCode(call: ApiCall, { url, hasToken, token = null }: CodeContext):
   return `const response = await fetch(${target}${argument});\nconst rows = await response.json();`;
 }
 
-/** Returns a text as a literal of JavaScript. */
+/** Returns a text as a JavaScript literal. */
 const literal = (text: string): string => JSON.stringify(text);
 
 /** Returns JSON with line breaks, as an argument within an object. */

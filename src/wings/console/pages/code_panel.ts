@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The request of a page: its URL, which can be edited, and code that sends it. @module */
+/** The request of a page: its editable URL, and code that sends it. @module */
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { type ApiCall, codeOf, type Language, languages, sharedCall, targetOf } from "./code.ts";
@@ -9,14 +9,14 @@ import { CopyButton, html, type View, withText } from "./view.ts";
 
 const storageKey = "svc-code";
 
-/** Width in px from which the panel is shown until the reader decides. */
+/** Window width in px from which the panel is initially open. */
 const wideWindow = 1440;
 
 export const codeShown = signal(
   (localStorage.getItem(storageKey) ?? (innerWidth >= wideWindow ? "shown" : "hidden")) === "shown",
 );
 
-/** Shows or hides the panel, and remembers it. */
+/** Opens or closes the panel, and stores the choice. */
 export function toggleCode(): void {
   codeShown.value = !codeShown.value;
   localStorage.setItem(storageKey, codeShown.value ? "shown" : "hidden");
@@ -26,11 +26,11 @@ const language = signal<Language>("curl");
 
 interface CodePanelProps {
   readonly call: ApiCall;
-  /** Applies an edited query string. Absent where the URL cannot be edited. */
+  /** Applies an edited query string. Absent if the URL cannot be edited. */
   readonly onQuery?: (query: string) => void;
 }
 
-/** URL and code. They follow each change of the page. */
+/** URL and code, which follow each change of the page. */
 export function CodePanel({ call, onQuery }: CodePanelProps): View {
   const context = { url: serviceState.value?.api.url ?? "", hasToken: token.value !== null };
   const shared = sharedCall(call);

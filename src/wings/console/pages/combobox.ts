@@ -9,7 +9,7 @@ interface ComboboxProps {
   readonly text: string;
   readonly placeholder?: string;
   readonly options: readonly View[];
-  /** The list is shown without the focus. Default: false. */
+  /** Whether the list is shown without focus. Default: false. */
   readonly isAlwaysOpen?: boolean;
   readonly autofocus?: boolean;
   readonly onText: (text: string) => void;
@@ -17,7 +17,7 @@ interface ComboboxProps {
   readonly onFocus?: () => void;
 }
 
-/** Arrow keys move in the list, Enter chooses, and Escape closes it. */
+/** Arrow keys move in the list, Enter selects, and Escape closes it. */
 export function Combobox(props: ComboboxProps): View {
   const { id, label, text, placeholder, options, isAlwaysOpen = false, onText, onChoose } = props;
   const [chosen, setChosen] = useState(0);

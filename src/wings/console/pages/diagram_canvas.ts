@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Draws a diagram, whose frame scrolls, and which buttons and keys scale. @module */
+/** Draws a diagram in a scrolling frame, with buttons and keys to scale it. @module */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
   type DiagramEdge,
@@ -13,21 +13,21 @@ import { html, Icon, type View } from "./view.ts";
 
 const scaleBounds = [0.1, 3] as const;
 
-/** The smallest scale at which names can be read. A larger diagram is shown in part. */
+/** Minimum scale at which names are readable. A larger diagram is shown in part. */
 const minFittedScale = 0.6;
 
-/** Pixels around the drawing, as the style sheet has them. */
+/** Pixels around the drawing, as in the style sheet. */
 const margin = 16;
 
 interface DiagramCanvasProps {
   readonly layout: DiagramLayout;
-  /** Highlighted table, which is shown first. */
+  /** Highlighted table, to which the frame scrolls first. */
   readonly center: string | null;
-  /** Table that is shown first if no table is highlighted. */
+  /** Table to which the frame scrolls first if none is highlighted. */
   readonly start: string;
 }
 
-/** The drawing with its controls. Tab moves from table to table. */
+/** The drawing with its controls. Tab moves between tables. */
 export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): View {
   const frame = useRef<HTMLDivElement>(null);
   const [scale, setScale] = useState(1);
@@ -42,7 +42,7 @@ export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): Vi
     });
   };
   useLayoutEffect(fit, [layout, center]);
-  /** Keeps the middle of the frame where it is. */
+  /** Scales the drawing, so that the center of the frame stays in place. */
   const zoom = (factor: number) => {
     const next = Math.max(scaleBounds[0], Math.min(scaleBounds[1], scale * factor));
     const { scrollLeft, scrollTop, clientWidth, clientHeight } = frame.current!;

@@ -1,19 +1,19 @@
-/** Places the tables of a diagram. @module */
+/** Computes the layout of a diagram. @module */
 import dagre from "@dagrejs/dagre";
 import type { ConsoleRelation, ConsoleRelationship } from "../server/console_schema.ts";
 
-/** Columns that a box lists: keys and foreign keys first. */
+/** Maximum columns in a box. Keys and foreign keys come first. */
 const maxColumns = 6;
 
 export const headHeight = 30;
 export const lineHeight = 19;
 const charWidth = 7.1;
 
-/** A table with its place, the coordinates of its upper left corner. */
+/** A table, and the coordinates of its upper left corner. */
 export interface DiagramNode {
   readonly relation: ConsoleRelation;
   readonly columns: readonly { readonly name: string; readonly mark: "key" | "ref" | "" }[];
-  /** Number of columns that the box does not list. */
+  /** Number of columns that are not listed. */
   readonly hidden: number;
   readonly x: number;
   readonly y: number;
@@ -43,7 +43,7 @@ export interface DiagramLayout extends Size {
   readonly edges: readonly DiagramEdge[];
 }
 
-/** Returns the names of a relation and of those that it is related to. */
+/** Returns the names of a relation and its related relations. */
 export function neighbourhood(
   center: string,
   relationships: readonly ConsoleRelationship[],
@@ -58,9 +58,9 @@ type Box = Omit<DiagramNode, "x" | "y">;
 const [boxGap, edgeGap, rankGap, blockGap] = [20, 8, 56, 32];
 
 /**
- * Lays out relations and the foreign keys between them. Connected tables are arranged in layers.
- * They and tables without a foreign key fill rows of the shape of the window: `aspect` is its width
- * by its height.
+ * Arranges relations and their foreign keys. Connected tables form layers. These groups, and tables
+ * without foreign keys, fill rows in the shape of the window: `aspect` is its width divided by its
+ * height.
  */
 export function layoutDiagram(
   relations: readonly ConsoleRelation[],
@@ -120,7 +120,7 @@ function layoutLayers(
   return { nodes, edges: [...edges, ...loops], width, height };
 }
 
-/** Returns the edge of a table that refers to itself, at the side of its box. */
+/** Returns the edge of a table to itself, at the side of its box. */
 function loopOf({ relation: { name }, x, y, width }: DiagramNode): DiagramEdge {
   const [side, far] = [x + width, x + width + boxGap / 2];
   const [top, bottom] = [y + headHeight / 2, y + headHeight + lineHeight];
@@ -129,7 +129,7 @@ function loopOf({ relation: { name }, x, y, width }: DiagramNode): DiagramEdge {
   return { from: name, to: name, points };
 }
 
-/** Puts blocks into rows, the highest first, so that the whole has about the shape of the window. */
+/** Arranges blocks in rows, highest first, so that the whole has about the shape of the window. */
 function packed(blocks: readonly DiagramLayout[], aspect: number): DiagramLayout {
   const area = blocks.reduce(
     (sum, { width, height }) => sum + (width + blockGap) * (height + blockGap),

@@ -9,7 +9,7 @@ import { relationshipsOf, relationsOf } from "./model.ts";
 import { navigate, route } from "./route.ts";
 import { emptyPage, html, type View } from "./view.ts";
 
-/** Most tables that the page shows at once without a click. */
+/** Maximum number of tables that are shown initially. */
 const maxWhole = 40;
 
 /** The diagram, with controls for its extent. */

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** A drawing of Observable Plot that fits its place. @module */
+/** A drawing of Observable Plot, in the size of its container. @module */
 import * as Plot from "@observablehq/plot";
 import { useEffect, useRef } from "preact/hooks";
 import { html, type View } from "./view.ts";
@@ -9,11 +9,11 @@ interface DrawingProps {
   readonly label: string;
   /** Returns the drawing for a width in px. */
   readonly options: (width: number) => Plot.PlotOptions;
-  /** Values that change with the drawing. */
+  /** Values on which the drawing depends. */
   readonly deps: readonly unknown[];
 }
 
-/** Draws now, and when the size of its place changes. */
+/** Draws now, and when the size of the container changes. */
 export function Drawing({ label, options, deps }: DrawingProps): View {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -28,7 +28,7 @@ export function Drawing({ label, options, deps }: DrawingProps): View {
   return html`<div ref=${box} role="img" aria-label=${label}></div>`;
 }
 
-/** Draws without the package's `style` element, which the policy of the page forbids. */
+/** Draws without the package's `style` element, which the page's security policy forbids. */
 function drawn(options: Plot.PlotOptions): Element {
   const figure = Plot.plot({ className: "drawn", ...options });
   figure.querySelectorAll("style").forEach((style) => style.remove());

@@ -1,4 +1,4 @@
-/** Requests that change rows, and values of forms as JSON. @module */
+/** Requests that change rows, and JSON values of forms. @module */
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
 import type { ApiCall } from "./code.ts";
@@ -8,9 +8,9 @@ import { encode, typeKind } from "./filters.ts";
 export type GridRow = Readonly<Record<string, unknown>>;
 
 export interface RowChange {
-  /** The row before; null for an insert. */
+  /** The row before the change; null for an insert. */
   readonly row: GridRow | null;
-  /** Written values; null to delete the row. */
+  /** Values to write; null to delete the row. */
   readonly changes: GridRow | null;
   /** Header that selects the schema. */
   readonly profile: ApiCall["headers"];
@@ -18,7 +18,8 @@ export interface RowChange {
   readonly tag: string | null;
 }
 
-/** Returns the request of a change. It fails if it would change more than one row, or a changed one. */
+/** Returns the request of a change. It fails if it would change several rows, or a row that has
+ * changed since it was read. */
 export function writeCall(
   relation: ConsoleRelation,
   { row, changes, profile, tag }: RowChange,
@@ -43,7 +44,6 @@ export function keyQuery({ primaryKey }: ConsoleRelation, row: GridRow): string 
   return filtersText(primaryKey.map((name) => [name, row[name]]));
 }
 
-/** Returns filters of columns by values. */
 export function filtersText(
   values: readonly (readonly [column: string, value: unknown])[],
 ): string {
@@ -56,12 +56,12 @@ function equalTo(value: unknown): string {
   return `eq.${typeof value === "object" ? JSON.stringify(value) : String(value)}`;
 }
 
-/** Returns whether a row has its whole key. */
+/** Returns whether a row contains its whole key. */
 export function hasKey({ primaryKey }: ConsoleRelation, row: GridRow): boolean {
   return primaryKey.length > 0 && primaryKey.every((name) => row[name] !== undefined);
 }
 
-/** Returns the JSON value of a form's text. Throws a `SyntaxError` if it is not JSON. */
+/** Returns the JSON value of a text in a form. Throws a `SyntaxError` if it is not JSON. */
 export function valueOf({ baseType }: Pick<ConsoleColumn, "baseType">, text: string): unknown {
   switch (typeKind(baseType)) {
     case "json":
@@ -80,13 +80,13 @@ export function valueOf({ baseType }: Pick<ConsoleColumn, "baseType">, text: str
   }
 }
 
-/** Returns the text that a form shows for a value. */
+/** Returns the text of a value in a form. */
 export function formText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 }
 
-/** Forms of texts with their names. PostgreSQL alone knows bounds, and the many forms of times. */
+/** Formats of texts with their names. Only PostgreSQL knows bounds, and all formats of times. */
 const formats: Partial<Record<string, readonly [pattern: RegExp, name: string]>> = {
   integer: [/^[+-]?[0-9]+$/, "a whole number"],
   number: [
@@ -98,7 +98,7 @@ const formats: Partial<Record<string, readonly [pattern: RegExp, name: string]>>
   binary: [/^\\x(?:[0-9a-f]{2})*$/i, "pairs of digits such as \\x00ff"],
 };
 
-/** Returns why a column's type refuses a text; null if it may take it. */
+/** Returns why a column's type rejects a text; null if it might accept it. */
 export function problemOf(
   { baseType, enumLabels, maxLength }: Pick<ConsoleColumn, "baseType" | "enumLabels" | "maxLength">,
   text: string,

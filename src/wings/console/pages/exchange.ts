@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Shows a request before it is sent, and the error that the API responds with. @module */
+/** Shows a request before it is sent, and the error in the response. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import { prettyJson } from "../../../base/lib/json_text.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
@@ -8,7 +8,7 @@ import { type ApiCall, targetOf } from "./code.ts";
 import { isJson } from "./edit.ts";
 import { html, lazy, type View } from "./view.ts";
 
-/** The button that explains an answer; it is loaded with the first answer that has it. */
+/** The button that explains a response, loaded with the first response that needs it. */
 export const Why = lazy(async () => (await import("./why.ts")).Why as never);
 
 /** Method, target, headers and body of a request. */
@@ -25,7 +25,7 @@ export function CallPreview({ call }: { readonly call: ApiCall }): View {
   `;
 }
 
-/** Message, details, hint and code of the error that a call has. */
+/** Message, details, hint and code of the error of a call. */
 export function ErrorBox(
   { error, call }: { readonly error: ApiError; readonly call?: ApiCall },
 ): View {
@@ -41,12 +41,13 @@ export function ErrorBox(
   `;
 }
 
-/** Scrolls to an element once: the same function is called only when the element is made. */
+/** Scrolls to an element once. As the function is always the same, it is called only when the
+ * element is created. */
 function scrollTo(element: Element | null): void {
   element?.scrollIntoView({ block: "center" });
 }
 
-/** Returns a text; of a list, one line for each entry. */
+/** Returns details as text; a list has a line for each entry. */
 function detailsText(details: unknown): string {
   if (typeof details === "string") return details;
   if (!Array.isArray(details)) return JSON.stringify(details);

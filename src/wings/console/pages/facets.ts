@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The most frequent values of a column: one click filters by a value. @module */
+/** The most frequent values of a column. A click on a value filters by it. @module */
 import { useMemo, useState } from "preact/hooks";
 import type { ConsoleRelation } from "../server/console_schema.ts";
 import { rowsOf } from "./api.ts";
@@ -18,7 +18,7 @@ interface FacetProps {
   readonly onQuery: (query: TableQuery) => void;
 }
 
-/** A menu with a column and its values. It sends nothing until it is opened. */
+/** A menu with a column and its values. It sends requests only when it is opened. */
 export function FacetMenu({ relation, query, onQuery }: FacetProps): View {
   const columns = groupColumns(relation);
   const references = new Set(referencesOf(relation).map((each) => each.column));
@@ -43,7 +43,7 @@ export function FacetMenu({ relation, query, onQuery }: FacetProps): View {
   `;
 }
 
-/** Most values of a column that the menu shows. */
+/** Maximum number of values in the menu. */
 const maxValues = 12;
 
 function FacetValues(
@@ -77,7 +77,7 @@ function FacetValues(
   `;
 }
 
-/** Returns the filter of the rows that have a value. */
+/** Returns the filter for rows with a value. */
 function filterOf(relation: ConsoleRelation, column: string, value: unknown): ColumnFilter {
   const { baseType } = relation.columns.find(({ name }) => name === column)!;
   const common = { column, path: "", value: "" };

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Live figures of the last 15 minutes, each drawn and as a table. @module */
+/** Live figures of the last 15 minutes, as drawings and as a table. @module */
 import * as Plot from "@observablehq/plot";
 import { useState } from "preact/hooks";
 import type { ConsoleStats } from "../server/console_routes.ts";
@@ -65,7 +65,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** All figures. They follow the service second by second. */
+/** All figures, updated each second. */
 export function Figures(): View {
   const seconds = useEntries<Second>("stats", { max: shownSeconds });
   const [isTable, setTable] = useState(false);
@@ -116,7 +116,7 @@ function Chart(
   `;
 }
 
-/** Minutes instead of seconds, since 900 rows show no more. */
+/** Table of minutes, because 900 seconds as rows would show no more. */
 function FigureTable({ seconds }: { readonly seconds: ConsoleStats }): View {
   const minutes = Map.groupBy(seconds, ({ time }) => Math.floor(time / 60));
   const head = ["Minute", "Requests", "Errors", "Highest p99", "Most connections in use"];

@@ -24,7 +24,7 @@ interface FilterBarProps {
   readonly onQuery: (query: TableQuery) => void;
 }
 
-/** A row of controls for each filter, and one to add another. */
+/** A row of controls for each filter, and a control that adds a filter. */
 export function FilterBar({ relation, query, onQuery }: FilterBarProps): View {
   const { filters, others } = query;
   const change = (index: number, filter: ColumnFilter | null) => {
@@ -50,7 +50,7 @@ export function FilterBar({ relation, query, onQuery }: FilterBarProps): View {
   `;
 }
 
-/** Returns a filter of the first column that has no filter yet. */
+/** Returns a filter for the first column without a filter. */
 export function newFilter(
   relation: ConsoleRelation,
   filters: readonly ColumnFilter[],
@@ -101,7 +101,7 @@ function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
 
 const textColumn: FilteredColumn = { baseType: "text", enumLabels: [] };
 
-/** Milliseconds without a key after which a value applies. */
+/** Milliseconds after the last key until a value is applied. */
 const typingPauseMs = 350;
 
 interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
@@ -109,7 +109,7 @@ interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
   readonly column: FilteredColumn;
 }
 
-/** The value of a filter. It applies after a pause in typing. */
+/** The value of a filter, which is applied after a pause in typing. */
 function FilterValue({ column, filter, reference, onChange }: FilterValueProps): View {
   const [text, setText] = useState(filter.value);
   const id = `filter-${filter.column}`;
@@ -135,7 +135,7 @@ function FilterValue({ column, filter, reference, onChange }: FilterValueProps):
   `;
 }
 
-/** Returns whether the API would refuse a text as a value of the column. */
+/** Returns whether the API would reject a text as value of the column. */
 function isUnfinished(
   column: FilterValueProps["column"],
   { operator, path }: ColumnFilter,

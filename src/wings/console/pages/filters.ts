@@ -1,14 +1,14 @@
-/** The query of a table page, to and from the API's query string. @module */
+/** Converts the query of a table page to and from the API's query string. @module */
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import type { ConsoleColumn } from "../server/console_schema.ts";
 
-/** A condition on a column, in the words of the page. */
+/** A condition on a column, in the terms of the page. */
 export interface ColumnFilter {
   readonly column: string;
   /** Path within json, such as `->>name`; empty for the column itself. */
   readonly path: string;
   readonly operator: FilterOperator;
-  /** Empty for operators without a value. Values of `in` are separated by line breaks. */
+  /** Empty for operators without a value. For `in`, values are separated by line breaks. */
   readonly value: string;
 }
 
@@ -33,7 +33,7 @@ export const filterOperators = {
 
 export type FilterOperator = keyof typeof filterOperators;
 
-/** Operators that take no value, and their text in the query. */
+/** Operators without a value, and their text in the query. */
 const fixedValues: ReadonlyMap<FilterOperator, string> = new Map([
   ["null", "is.null"],
   ["notnull", "not.is.null"],
@@ -41,17 +41,14 @@ const fixedValues: ReadonlyMap<FilterOperator, string> = new Map([
   ["false", "is.false"],
 ]);
 
-/** Operators with the same word as in the API, followed by the unchanged value. */
+/** Operators whose word is the same in the API and is followed by the unchanged value. */
 const plainOperators = ["eq", "neq", "gt", "gte", "lt", "lte", "cs", "fts"] as const;
 
 export function takesValue(operator: FilterOperator): boolean {
   return !fixedValues.has(operator);
 }
 
-/**
- * Returns whether a filter has all that it needs to be sent. The empty text is a value of text columns
- * alone.
- */
+/** Returns whether a filter can be sent. Only text columns may have the empty text as value. */
 export function isComplete(
   { operator, path, value }: ColumnFilter,
   { baseType, enumLabels }: FilteredColumn,
@@ -61,13 +58,11 @@ export function isComplete(
   return isText && plainOperators.some((word) => word === operator);
 }
 
-/** Properties of a column that its filters depend on. */
+/** Properties of a column on which its filters depend. */
 export type FilteredColumn = Pick<ConsoleColumn, "baseType" | "enumLabels">;
 
-/**
- * Operators of groups of types that the page treats alike, apart from `null` and `notnull`. A new
- * filter has the first operator. For times this is `gte`, because `eq` with a day means midnight.
- */
+/** Operators by group of types, without `null` and `notnull`. The first one is the default of new
+ * filters. For times it is `gte`, because `eq` with a date would mean midnight. */
 const operatorsByKind = {
   text: ["contains", "starts", "eq", "neq", "in"],
   enum: ["eq", "neq", "in"],
@@ -110,7 +105,7 @@ export interface SortTerm {
 }
 
 export interface TableQuery {
-  /** Items of `select`, as they are written; null for all columns. */
+  /** Items of `select`, unparsed; null for all columns. */
   readonly select: readonly string[] | null;
   readonly filters: readonly ColumnFilter[];
   readonly order: readonly SortTerm[];
@@ -118,11 +113,11 @@ export interface TableQuery {
   readonly offset: number;
   /** A page by a cursor, which is empty for the first or last page; null for a page by `offset`. */
   readonly position: readonly [name: "after" | "before", cursor: string] | null;
-  /** Parameters that the page has no control for. */
+  /** Parameters for which the page has no control. */
   readonly others: readonly (readonly [name: string, value: string])[];
 }
 
-/** Rows of a page without `limit`. */
+/** Number of rows of a page if there is no `limit`. */
 export const defaultLimit = 50;
 
 export const emptyTableQuery: TableQuery = {
@@ -167,7 +162,7 @@ export function formatQuery(query: TableQuery): string {
   return params.map((param) => param.map(encode).join("=")).join("&");
 }
 
-/** Reads a query string. Parameters that the page has no control for stay as they are. */
+/** Parses a query string. Parameters for which the page has no control are kept. */
 export function parseQuery(query: string): TableQuery {
   let parsed: TableQuery = emptyTableQuery;
   for (const [name, value] of splitParams(query)) parsed = addParam(parsed, name, value);
@@ -194,7 +189,7 @@ export function splitParams(query: string): readonly (readonly [name: string, va
   return [...new URLSearchParams(query)];
 }
 
-/** Encodes a name or value. Signs of the grammar stay readable. */
+/** Encodes a name or value. Characters of the grammar are not escaped. */
 export function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replace(/%(?:2C|3A|3E|40)/g, (code) => decodeURIComponent(code));
@@ -233,7 +228,7 @@ function listItem(text: string): string {
     : `"${text.replace(/[\\"]/g, "\\$&")}"`;
 }
 
-/** Returns the filter of a parameter; null if the page cannot show it as one. */
+/** Returns the filter of a parameter; null if the page has no control for it. */
 export function parseFilter(name: string, value: string): ColumnFilter | null {
   const path = pathPattern.exec(name)?.[0] ?? "";
   const column = parseName(name.slice(0, name.length - path.length));
@@ -277,7 +272,7 @@ function parseOrder(text: string): readonly SortTerm[] | null {
   return terms.every((term) => term !== null) ? terms : null;
 }
 
-/** Splits a list at the commas outside parentheses and quotes. */
+/** Splits a list at commas outside of parentheses and quotes. */
 function splitList(text: string): readonly string[] {
   const items: string[] = [];
   let [depth, start, isQuoted] = [0, 0, false];
@@ -297,7 +292,7 @@ function splitList(text: string): readonly string[] {
   return items.filter((item) => item !== "");
 }
 
-/** Returns the items of `select` with a column shown or hidden. `columns` are all names. */
+/** Returns the items of `select` after showing or hiding a column. `columns` are all names. */
 export function toggleColumn(
   { select }: Pick<TableQuery, "select">,
   column: string,

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page of a function: a form of its parameters, and its result. @module */
+/** The page of a function: a form with its parameters, and its result. @module */
 import { prettyJson } from "../../../base/lib/json_text.ts";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleFunction } from "../server/console_schema.ts";
@@ -18,7 +18,7 @@ import { ValueInput } from "./value_input.ts";
 import { bytesText, durationText, emptyPage, html, Select, type View } from "./view.ts";
 import { errorMessage } from "../../../base/errors/error_message.ts";
 
-/** The page. The arguments are in the route. */
+/** The page. The route contains the arguments. */
 export function FunctionPage(): View {
   const current = route.value;
   const overloads = functionsOf(current.schema).filter(({ name }) => name === current.name);
@@ -86,7 +86,7 @@ function FunctionForm({ routine }: { readonly routine: ConsoleFunction }): View 
   `;
 }
 
-/** Returns the query string of the values that are not empty. */
+/** Returns the query string with all values that are not empty. */
 function queryOf(values: Iterable<readonly [name: string, text: string]>): string {
   return Array.from(values).filter(([, text]) => text !== "")
     .map((pair) => pair.map(encode).join("=")).join("&");
@@ -107,13 +107,14 @@ function parameterRow(
   `;
 }
 
-/** Returns the labels of an enum that a column has, too; an empty list for other types. */
+/** Returns the labels of an enum, if a column has this type; otherwise an empty list. */
 function labelsOf(type: string): readonly string[] {
   const columns = schema.value?.relations.flatMap((relation) => relation.columns) ?? [];
   return columns.find((column) => column.baseType === type)?.enumLabels ?? [];
 }
 
-/** Returns the call: GET for functions that only read, else POST. Names the value that is not JSON. */
+/** Returns the call: GET for functions that only read, otherwise POST. An error names a value that
+ * is not JSON. */
 function callOf(
   { schema, name, volatility, parameters }: ConsoleFunction,
   values: ReadonlyMap<string, string>,
@@ -181,7 +182,7 @@ function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
   return html`<p>${bytesText(bytes.size)} of ${mediaType}</p>`;
 }
 
-/** Images of `data:` URLs alone are allowed. */
+/** An image. The security policy allows only `data:` URLs. */
 function Picture({ bytes }: { readonly bytes: Blob }): View {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The grid of rows, which the keyboard can walk (ARIA Authoring Practices, "Grid"). @module */
+/** The grid of rows, with keyboard navigation (ARIA Authoring Practices, "Grid"). @module */
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
 import { cellText } from "./cells.ts";
@@ -14,20 +14,20 @@ interface GridProps {
   readonly rows: readonly GridRow[];
   readonly columns: readonly string[];
   readonly order: readonly SortTerm[];
-  /** Names of columns that have numbers and that the relation lacks. Default: none. */
+  /** Names of number columns that the relation does not have. Default: none. */
   readonly numbers?: readonly string[];
   /** Labels of referenced rows. Default: none. */
   readonly labels?: Labels;
   readonly label: string;
-  /** Sorts by a column; `adds` keeps the other columns. Absent where rows cannot be sorted. */
+  /** Sorts by a column; `adds` keeps the other columns. Absent if rows cannot be sorted. */
   readonly onSort?: (column: string, options: { readonly adds: boolean }) => void;
-  /** Opens a row. Absent where rows have no panel. */
+  /** Opens a row. Absent if rows have no panel. */
   readonly onOpen?: (row: GridRow) => void;
-  /** Changes a value. Absent where the role may not. */
+  /** Changes a value. Absent if the role may not. */
   readonly onEdit?: (row: GridRow, column: ConsoleColumn) => void;
 }
 
-/** A table of rows. One cell is in the order of Tab; the arrow keys move to other cells. */
+/** A table of rows. Tab reaches one cell; the arrow keys move to other cells. */
 export function Grid(props: GridProps): View {
   const { rows, columns, relation, label, order, labels, numbers, onOpen, onEdit } = props;
   const table = useRef<HTMLTableElement>(null);
@@ -81,12 +81,12 @@ export function Grid(props: GridProps): View {
   `;
 }
 
-/** Returns the element of a cell that takes the focus. */
+/** Returns the element of a cell that gets the focus. */
 function stopOf(cell: Element): HTMLElement {
   return cell.querySelector<HTMLElement>(".row-button, .sort-button") ?? cell as HTMLElement;
 }
 
-/** Puts the cell with the focus in the order of Tab instead of another one. */
+/** Makes the focused cell the one that Tab reaches. */
 function keepFocus({ currentTarget, target }: FocusEvent): void {
   const cell = (target as Element).closest("[data-place]");
   if (cell === null) return;
@@ -113,7 +113,7 @@ function moveFocus(event: KeyboardEvent): void {
   if (cell !== null) stopOf(cell).focus();
 }
 
-/** Returns the numbers of rows and columns that keys move by. */
+/** Returns the numbers of rows and columns to move for each key. */
 function movesOf(
   row: number,
   { ctrlKey }: KeyboardEvent,
@@ -130,13 +130,13 @@ function movesOf(
   };
 }
 
-/** The properties of the last drawing. */
+/** The properties of the most recent rendering. */
 type CurrentProps = { readonly current: GridProps };
 
 interface GridColumn {
   readonly name: string;
   readonly index: number;
-  /** Null for a column that the relation lacks. */
+  /** Null for a column that the relation does not have. */
   readonly column: ConsoleColumn | null;
   readonly className: string;
 }

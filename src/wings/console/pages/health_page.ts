@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page of the service's health: state, findings of the diagnosis, configuration. @module */
+/** The page of the service's health: state, findings, configuration. @module */
 import { useEffect, useState } from "preact/hooks";
 import type { ConsoleConfig } from "../server/console_routes.ts";
 import type { ConsoleState } from "../server/console_state.ts";

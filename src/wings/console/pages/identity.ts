@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The role of requests: the token, and the form that takes one. @module */
+/** The role of requests: the token, and the form for it. @module */
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { ConsoleRoles } from "../server/console_sign_in.ts";
@@ -20,7 +20,7 @@ import {
   withText,
 } from "./view.ts";
 
-/** The button that names the role. */
+/** The button that shows the role. */
 export function Identity(): View {
   const [isOpen, setOpen] = useState(false);
   const isRefused = access.value?.error != null;
@@ -48,10 +48,10 @@ function identityText(): string {
   return left <= 0 ? `${name}, expired` : `${name}, ends in ${durationText(left)}`;
 }
 
-/** Claims of the tokens that the page makes, as JSON. */
+/** Claims of tokens that the page creates, as JSON. */
 const extraClaims = signal("{}");
 
-/** Uses a token for a role; an anonymous one for the empty name. */
+/** Uses a token for a role; the empty name means anonymous. */
 async function actAs(role: string): Promise<void> {
   if (role === "") return signIn("", { keeps: false });
   await guarded(async () => {
@@ -69,7 +69,7 @@ function RoleSelect({ value, ...props }: Omit<SelectProps, "options">): View {
   return html`<${Select} ...${{ ...props, value, options }} />`;
 }
 
-/** Shows the table as another role sees it, where the machine is trusted. */
+/** Shows the table as another role sees it, if this machine is trusted. */
 export function ViewAs(): View {
   if (serviceState.value?.features.signIn !== true) return null;
   return html`
@@ -79,7 +79,7 @@ export function ViewAs(): View {
   `;
 }
 
-/** Makes a token for a role with claims. */
+/** Creates a token for a role with claims. */
 function RoleForm({ onClose }: { readonly onClose: () => void }): View {
   const [role, setRole] = useState(claims.value?.role ?? "");
   const isValid = isJson(extraClaims.value);

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Labels of referenced rows: people and things instead of their numbers. @module */
+/** Labels of referenced rows, such as names in place of numbers. @module */
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import { useEffect, useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../server/console_schema.ts";
@@ -16,13 +16,13 @@ export interface Reference {
   readonly foreign: ConsoleRelation;
   /** Referenced column. */
   readonly key: string;
-  /** Column whose values name the referenced rows. */
+  /** Column whose values are the labels. */
   readonly label: string;
 }
 
 const textTypes = /^(?:text|character varying|character|citext|name)\b/;
 
-/** Returns the column that names rows: of the tag `@label`, else the first text outside the key. */
+/** Returns the label column: named by the tag `@label`, otherwise the first text column outside the key. */
 export function labelColumn({ columns, primaryKey, label }: ConsoleRelation): string | null {
   if (label !== null && columns.some(({ name }) => name === label)) return label;
   const found = columns.find(({ name, baseType, enumLabels }) =>
@@ -31,7 +31,7 @@ export function labelColumn({ columns, primaryKey, label }: ConsoleRelation): st
   return found?.name ?? null;
 }
 
-/** Returns one relationship for each list of columns: to a table if there is one, else to a view. */
+/** Returns one relationship for each list of columns, preferably to a table, otherwise to a view. */
 function foreignKeys(
   relationships: readonly ConsoleRelationship[],
 ): readonly ConsoleRelationship[] {
@@ -47,7 +47,7 @@ function foreignKeys(
   return [...byColumns.values()];
 }
 
-/** Returns the references of a relation to rows that have a label. */
+/** Returns the references of a relation to rows with labels. */
 export function referencesOf(relation: ConsoleRelation): readonly Reference[] {
   return foreignKeys(relationshipsOf(relation)).flatMap(({ pairs, foreign: [schema, name] }) => {
     const foreign = relationOf(schema, name);
@@ -61,10 +61,10 @@ export function referencesOf(relation: ConsoleRelation): readonly Reference[] {
 /** Most labels of one request. */
 const maxLabels = 500;
 
-/** A referenced row: the text of its key, and its label. */
+/** A referenced row: its key as text, and its label. */
 export type LabelledKey = readonly [key: string, label: string];
 
-/** Reads keys and labels of the referenced rows that fit a filter. */
+/** Reads keys and labels of the referenced rows that match a filter. */
 async function readLabels({ foreign, key, label }: Reference, filter: string, limit: number) {
   const items = [key, label].map((name) => encode(queryName(name)));
   const query = `select=${items.join(",")}&${filter}&order=${items[1]}&limit=${limit}`;
@@ -73,12 +73,12 @@ async function readLabels({ foreign, key, label }: Reference, filter: string, li
   return rowsOf(answer).map((row): LabelledKey => [String(row[key]), String(row[label] ?? "")]);
 }
 
-/** Labels by column, and by the text of the value. */
+/** Labels by column, then by the value as text. */
 export type Labels = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 const noLabels: Labels = new Map();
 
-/** Loads the labels of the rows' references. A role that may not read them sees none. */
+/** Loads the labels of the rows' references. A role that may not read them gets no labels. */
 export function useLabels(relation: ConsoleRelation, rows: readonly GridRow[] | null): Labels {
   const [labels, setLabels] = useState(noLabels);
   useEffect(() => {
@@ -105,7 +105,7 @@ export function useLabels(relation: ConsoleRelation, rows: readonly GridRow[] | 
 
 const maxSuggestions = 8;
 
-/** Returns referenced rows whose label contains a text, or whose key is the text. */
+/** Returns referenced rows whose label contains a text, or whose key equals it. */
 export async function findLabels(
   reference: Reference,
   text: string,
@@ -121,7 +121,7 @@ export async function findLabels(
   return await readLabels(reference, filter, maxSuggestions);
 }
 
-/** Returns links to the referenced rows, with their tables, by column. */
+/** Returns links to referenced rows and their tables, by column. */
 export function foreignLinks(relationships: readonly ConsoleRelationship[], row: GridRow) {
   const links = new Map<string, { readonly href: string; readonly name: string }>();
   for (const { foreign: [schema, name], pairs } of foreignKeys(relationships)) {

@@ -1,4 +1,4 @@
-/** Pages, relations and functions that the sidebar and the search lead to. @module */
+/** Links of the sidebar and the search: pages, relations and functions. @module */
 import { functionsOf, may, relationsOf } from "./model.ts";
 import type { PageTarget } from "./route.ts";
 import type { IconName } from "./view.ts";
@@ -7,7 +7,7 @@ export interface PageLink {
   readonly icon: IconName;
   readonly label: string;
   readonly to: PageTarget;
-  /** The role has no access. Default: false. */
+  /** Whether the role has no access. Default: false. */
   readonly isDim?: boolean;
 }
 

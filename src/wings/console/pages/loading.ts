@@ -1,19 +1,19 @@
 /// <reference lib="dom" />
-/** Hooks that load data of the admin server, and answers of the API. @module */
+/** Hooks that load data of the admin server, and responses of the API. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type ApiAnswer, type ApiError, callApi, errorOf, readConsole } from "./api.ts";
 import type { ApiCall } from "./code.ts";
 import { guarded } from "./model.ts";
 import { token } from "./session.ts";
 
-/** Returns data of the admin server; null until it has arrived. */
+/** Returns data of the admin server; null until it arrives. */
 export function useConsole<Data>(path: string): Data | null {
   const [data, setData] = useState<Data | null>(null);
   useEffect(() => void guarded(async () => setData(await readConsole<Data>(path))), [path]);
   return data;
 }
 
-/** Runs a function now and again after each period in ms, until the component is gone. */
+/** Runs a function now and then periodically (period in ms), until the component is removed. */
 export function usePolling(run: () => void, periodMs: number, deps: readonly unknown[] = []): void {
   useEffect(() => {
     run();
@@ -22,7 +22,7 @@ export function usePolling(run: () => void, periodMs: number, deps: readonly unk
   }, deps as unknown[]);
 }
 
-/** Returns the newest entries of a list of the admin server, to which it adds further ones. */
+/** Returns the newest entries of a list on the admin server. Later entries are added. */
 export function useEntries<Entry extends { readonly id: number }>(
   path: "log" | "stats",
   { max, isPaused = false }: { readonly max: number; readonly isPaused?: boolean },
@@ -39,16 +39,16 @@ export function useEntries<Entry extends { readonly id: number }>(
   return entries;
 }
 
-/** The answer to a request; the error of one that failed. */
+/** The response to a request, or its error. */
 export interface LoadedAnswer {
-  /** Text of the request that the answer belongs to. */
+  /** Text of the request to which the response belongs. */
   readonly key: string;
-  /** Null if there is an error. */
+  /** Null if the request failed. */
   readonly answer: ApiAnswer | null;
   readonly error: ApiError | null;
 }
 
-/** Sends a request after each change, and cancels the one before. Null sends none. */
+/** Sends a request after each change, and cancels the previous one. Null sends nothing. */
 export function useAnswer(
   call: ApiCall | null,
   deps: readonly unknown[] = [],

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The entry of the console: the frame of all pages, with navigation, search and identity. @module */
+/** Entry point of the console: the frame of all pages, with navigation, search and identity. @module */
 import "./theme.css";
 import { signal } from "@preact/signals";
 import { type FunctionComponent, render } from "preact";
@@ -65,7 +65,7 @@ function Shell(): View {
 
 type PageComponent = FunctionComponent<Record<string, never>>;
 
-/** Pages other than the table are loaded when they are first opened. */
+/** Pages other than the table page, which are loaded when first opened. */
 const pages: Readonly<Record<PageRoute["page"], PageComponent>> = {
   start: StartPage,
   table: TablePage,
@@ -90,14 +90,14 @@ function focusMain(event: Event): void {
   document.getElementById("main")!.focus();
 }
 
-/** Closes open menus that an event is outside of. */
+/** Closes open menus when an event occurs outside of them. */
 function closeMenus({ target }: Event): void {
   for (const menu of document.querySelectorAll<HTMLDetailsElement>(openMenu)) {
     if (!(target instanceof Node && menu.contains(target))) menu.open = false;
   }
 }
 
-/** Searches by a shortcut. Escape closes the menu with the focus, and focuses its button. */
+/** Opens the search by a shortcut. Escape closes the focused menu, and focuses its button. */
 function onKey(event: KeyboardEvent): void {
   const target = event.target instanceof Element ? event.target : null;
   if (event.key === "Escape") {
@@ -174,7 +174,7 @@ function Sidebar(): View {
   `;
 }
 
-/** A list of pages; none if it is empty. */
+/** A list of pages; none if the list is empty. */
 function navList(title: string, links: readonly PageLink[]): View {
   return links.length > 0 && html`
     <h2 class="row between muted">${title} <span>${links.length}</span></h2>
@@ -198,7 +198,7 @@ function NavLink({ icon, label, to, isDim = false }: PageLink): View {
 const themeKey = "svc-theme";
 const { style } = document.documentElement;
 
-/** Changes to the other theme, and remembers it. The theme of the system is the first. */
+/** Switches to the other theme, and stores the choice. The initial theme is the system's. */
 function switchTheme(): void {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   style.colorScheme = (style.colorScheme || system) === "dark" ? "light" : "dark";

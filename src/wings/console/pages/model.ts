@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The data that all pages share: schema, state of the service, and access of the role. @module */
+/** Data that all pages share: schema, state of the service, and access of the role. @module */
 import { computed, signal } from "@preact/signals";
 import type {
   ConsoleFunction,
@@ -18,15 +18,15 @@ export const serviceState = signal<ConsoleState | null>(null);
 
 export const needsAdminToken = signal(false);
 
-/** Reason why the admin server cannot be reached; null if it can. */
+/** Reason why the admin server is unreachable; otherwise null. */
 export const connectionError = signal<string | null>(null);
 
-/** The methods that the role may use in a schema; null before they are known. */
+/** The methods that the role may use in a schema; null until they are known. */
 export interface Access {
   readonly schema: string;
-  /** Methods by the path of the document; null if the document does not follow privileges. */
+  /** Methods by path in the OpenAPI document; null if the document ignores privileges. */
   readonly methods: ReadonlyMap<string, ReadonlySet<string>> | null;
-  /** Why the API refuses the role; null if it does not. */
+  /** Reason why the API refuses the role; otherwise null. */
   readonly error: ApiError | null;
 }
 
@@ -48,7 +48,7 @@ export async function loadModel(): Promise<void> {
   });
 }
 
-/** Loads the state, and the schema if its cache was loaded again. */
+/** Loads the state. Also loads the schema if its cache was reloaded. */
 export async function refreshState(): Promise<void> {
   await guarded(async () => {
     const previous = serviceState.value?.schemaCache?.loadedAt;
@@ -60,7 +60,7 @@ export async function refreshState(): Promise<void> {
   });
 }
 
-/** Runs a request to the admin server, and shows its failure in the shell. */
+/** Runs a request to the admin server, and shows its failure in the frame. */
 export async function guarded(run: () => Promise<void>): Promise<void> {
   try {
     await run();
@@ -74,7 +74,7 @@ export async function guarded(run: () => Promise<void>): Promise<void> {
 
 let accessLoads = 0;
 
-/** Loads what the role may do, from the OpenAPI document of the role. */
+/** Loads what the role may do, from its OpenAPI document. */
 export async function loadAccess(name: string): Promise<void> {
   const load = ++accessLoads;
   await guarded(async () => {
@@ -102,7 +102,7 @@ function methodsOf(
   );
 }
 
-/** Returns whether the role may use a method on a path, according to the API's description. */
+/** Returns whether the role may use a method on a path, according to the OpenAPI document. */
 export function may(method: "get" | "post" | "patch" | "delete", path: string): boolean {
   const isWrite = method !== "get" && !path.startsWith("/rpc/");
   if (isWrite && serviceState.value?.features.readOnly) return false;
@@ -146,7 +146,7 @@ export function relationshipsOf(
   );
 }
 
-/** Returns the header that selects a schema; an empty list for the first one. */
+/** Returns the header that selects a schema; an empty list for the default schema. */
 export function profileHeader(name: string, method: string): ApiCall["headers"] {
   const schemas = serviceState.value?.api.schemas ?? [];
   if (schemas.length < 2 || schemas[0] === name) return [];
@@ -154,7 +154,7 @@ export function profileHeader(name: string, method: string): ApiCall["headers"] 
   return [[isRead ? "Accept-Profile" : "Content-Profile", name]];
 }
 
-/** Returns a request that reads a relation; the OpenAPI document for the empty name. */
+/** Returns a request for the rows of a relation; for the empty name, of the OpenAPI document. */
 export function readCall(
   { schema, name }: Pick<ConsoleRelation, "schema" | "name">,
   query: string,

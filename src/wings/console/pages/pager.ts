@@ -1,29 +1,29 @@
 /// <reference lib="dom" />
-/** The footer of a grid: which rows are shown, and links to other pages. @module */
+/** The footer of a grid: position, and links to other pages. @module */
 import type { GridRow } from "./edit.ts";
 import { defaultLimit, firstPage, parseQuery, type TableQuery } from "./filters.ts";
 import { durationText, grouped, html, Icon, Select, type View } from "./view.ts";
 
-/** Number of rows that fit the filters. */
+/** Number of rows that match the filters. */
 export interface RowCount {
   readonly total: number;
   /** False for the planner's estimate. */
   readonly isExact: boolean;
 }
 
-/** Queries of the previous and the next page. Absent at the ends. */
+/** Queries of the previous and next page. Absent at the ends. */
 export interface PageLinks {
   readonly prev?: string;
   readonly next?: string;
 }
 
-/** Returns the links of `Link` (RFC 8288), whose targets are references of a query. */
+/** Returns the links in `Link` (RFC 8288), whose targets are relative references. */
 export function linksOf(header: string | null): PageLinks {
   const found = (header ?? "").matchAll(/<\?([^>]*)>; rel="(prev|next)"/g);
   return Object.fromEntries(Array.from(found, ([, query, name]) => [name!, query!]));
 }
 
-/** Rows that the API has sent for a query. */
+/** Rows that the API has returned for a query. */
 export interface LoadedRows {
   readonly rows: readonly GridRow[];
   readonly count: RowCount | null;
@@ -33,11 +33,11 @@ export interface LoadedRows {
 
 interface PagerProps {
   readonly query: TableQuery;
-  /** Null before the request has ended, and after an error. */
+  /** Null before the response, and after an error. */
   readonly loaded: LoadedRows | null;
-  /** Number of rows before the page; null if it is not known. */
+  /** Number of rows before the page; null if unknown. */
   readonly start: number | null;
-  /** Opens a page. `start` is the number of rows before it, if it is known. */
+  /** Opens a page. `start` is the number of rows before it, if known. */
   readonly onQuery: (query: TableQuery, start?: number | null) => void;
   readonly onCount: () => void;
   /** Saves the rows that are shown. */
@@ -46,7 +46,7 @@ interface PagerProps {
 
 const limits = [20, defaultLimit, 100, 500];
 
-/** Position, count, and buttons to the previous and next rows. */
+/** Position, count, and buttons for the previous and next rows. */
 export function Pager({ query, loaded, start, onQuery, onCount, onSave }: PagerProps): View {
   const { count = null, links = {} } = loaded ?? {};
   const rows = loaded?.rows.length ?? 0;

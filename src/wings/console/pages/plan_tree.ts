@@ -1,7 +1,7 @@
-/** The tree of a plan that `EXPLAIN (FORMAT JSON)` returns. @module */
+/** The tree of a plan by `EXPLAIN (FORMAT JSON)`. @module */
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 
-/** A node of a plan. Rows are sums over its loops, times the loops of the nodes above. */
+/** A node of a plan. Rows are totals over its loops and the loops of the nodes above it. */
 export interface PlanNode {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly planRows: number;
@@ -11,7 +11,7 @@ export interface PlanNode {
   readonly ms: number | null;
   readonly ownMs: number | null;
   readonly cost: number;
-  /** Whether a node above may stop before it has all rows. */
+  /** Whether a node above may stop before it has read all rows. */
   readonly isCutShort: boolean;
   /** Text such as `12 hit, 3 read`; null without BUFFERS. */
   readonly buffers: string | null;
@@ -25,7 +25,7 @@ export interface ExplainedPlan {
   readonly executionMs: number | null;
 }
 
-/** Returns the plan of a JSON text; null for another text. */
+/** Returns the plan in a JSON text; null for other texts. */
 export function planRoot(text: string): ExplainedPlan | null {
   let value: unknown;
   try {
@@ -45,7 +45,7 @@ export function planRoot(text: string): ExplainedPlan | null {
 /** Properties of a node that depend on the nodes above it. */
 interface PlanPlace {
   readonly isCutShort: boolean;
-  /** Number of processes that run the node at once: the leader, and the workers of a Gather above. */
+  /** Number of processes that run the node in parallel: the leader, and the workers of a Gather above. */
   readonly processes: number;
 }
 
@@ -91,10 +91,10 @@ export function nodeTitle({ facts }: PlanNode): string {
   return `${facts["Node Type"]}${on}${part("using", "Index Name")}`;
 }
 
-/** Times that an estimate of rows may be off before it is marked. */
+/** Factor between estimated and actual rows from which an estimate is marked. */
 const maxEstimateError = 10;
 
-/** Returns how many times the estimated rows differ from the actual ones; null if they are near. */
+/** Returns the factor between estimated and actual rows; null if they are close. */
 export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): number | null {
   if (actualRows === null || (isCutShort && actualRows < planRows)) return null;
   const [few, many] = [Math.min(planRows, actualRows), Math.max(planRows, actualRows)];
@@ -102,14 +102,14 @@ export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): n
   return factor >= maxEstimateError ? factor : null;
 }
 
-/** Returns the node that takes the most time by itself, and does not only read clauses of the service;
- * null without ANALYZE. */
+/** Returns the node that takes the most time itself, and that reads more than clauses of svc; null
+ * without ANALYZE. */
 export function slowestNode(root: PlanNode): PlanNode | null {
   return nodesOf(root).filter((node) => node.ownMs !== null && !readsOwnClauses(node))
     .reduce<PlanNode | null>((most, each) => each.ownMs! > (most?.ownMs ?? -1) ? each : most, null);
 }
 
-/** Whether a node and those below it only read clauses of the service's statement, such as `svc:page`. */
+/** Returns whether a node and its descendants only read clauses of svc's statement, such as `svc:page`. */
 export function readsOwnClauses(node: PlanNode): boolean {
   const all = nodesOf(node).map(({ facts }) => facts);
   const isScan = (facts: PlanNode["facts"]) =>
@@ -118,7 +118,7 @@ export function readsOwnClauses(node: PlanNode): boolean {
     !all.some(isScan);
 }
 
-/** Returns a node and all below it. */
+/** Returns a node and its descendants. */
 function nodesOf(node: PlanNode): readonly PlanNode[] {
   return [node, ...node.children.flatMap(nodesOf)];
 }
@@ -129,7 +129,7 @@ const shownFacts = [
   ...["Sort Key", "Sort Method", "Group Key", "Actual Loops", "Workers Launched", "Subplan Name"],
 ];
 
-/** Returns the properties to show with their texts. One loop is not worth a line. */
+/** Returns properties and their texts. A single loop is not shown. */
 export function planFacts({ facts }: PlanNode): readonly (readonly [name: string, text: string])[] {
   return shownFacts.filter((name) => facts[name] !== undefined)
     .filter((name) => name !== "Actual Loops" || facts[name] !== 1)

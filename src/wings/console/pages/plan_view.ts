@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The plan of the request that a table shows: a tree, or PostgreSQL's text. @module */
+/** The plan of a table's request: as a tree, or as PostgreSQL's text. @module */
 import { useState } from "preact/hooks";
 import type { ApiCall } from "./code.ts";
 import { ErrorBox } from "./exchange.ts";
@@ -74,7 +74,7 @@ interface NodeProps {
   readonly slowest: PlanNode | null;
 }
 
-/** A node with those below it. Nodes that only read clauses of the service are closed at first. */
+/** A node with its descendants. Nodes that only read clauses of svc are initially closed. */
 function Node({ node, slowest }: NodeProps): View {
   const { planRows, actualRows, ms, ownMs, buffers, cost } = node;
   const rows = actualRows ?? planRows;

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Requests of tables that this browser has shown, and those that the reader keeps. @module */
+/** Table requests that this browser has shown, and those that the reader has pinned. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import { signal } from "@preact/signals";
 import { hrefOf, type PageRoute, routeOf } from "./route.ts";
@@ -7,10 +7,10 @@ import { html, Icon, type View } from "./view.ts";
 
 const storageKey = "svc-recent";
 
-/** Most requests that are listed. The ones that are kept do not count. */
+/** Maximum number of listed requests that are not pinned. */
 const maxRecent = 20;
 
-/** A request that a page shows, by the fragment of its address. The newest is first. */
+/** A request by the fragment of its page's address. The newest comes first. */
 interface ListedAddress {
   readonly href: string;
   readonly isKept: boolean;
@@ -32,7 +32,7 @@ function store(next: readonly ListedAddress[]): void {
   localStorage.setItem(storageKey, JSON.stringify(next));
 }
 
-/** Returns the list with a request as its first, and without the oldest that are not kept. */
+/** Returns the list with a request added as its first. Removes the oldest that are not pinned. */
 export function withRequest(
   list: readonly ListedAddress[],
   href: string,
@@ -43,12 +43,12 @@ export function withRequest(
   return [{ href, isKept }, ...others].filter((each) => each.isKept || left-- > 0);
 }
 
-/** Takes note of a request that differs from the table's first page. */
+/** Stores a request that differs from the table's first page. */
 export function remember(href: string): void {
   store(withRequest(recent.value, href));
 }
 
-/** The list, with a button that keeps a request and one that removes it. Null if it is empty. */
+/** The list, with buttons that pin and remove a request; null if it is empty. */
 export function RecentRequests({ schema }: { readonly schema: string }): View {
   const shown = recent.value.filter(({ href }) => routeOf(href).schema === schema)
     .toSorted((a, b) => Number(b.isKept) - Number(a.isKept));
@@ -79,7 +79,7 @@ export function RecentRequests({ schema }: { readonly schema: string }): View {
   `;
 }
 
-/** Returns the address of a table's request; null where it is the first page without conditions. */
+/** Returns the address of a table's request; null for a first page without conditions. */
 export function memorable(target: Omit<PageRoute, "page" | "query">, query: string): string | null {
   const parts = query.split("&").filter((part) =>
     !/^(?:limit|offset|after|before|order)=/.test(part)

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The reference of the API: tables, functions and URLs, with examples of this schema. @module */
+/** The API reference: tables, functions and URLs, with examples from this schema. @module */
 import { useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleFunction, ConsoleRelation } from "../server/console_schema.ts";
 import { callApi } from "./api.ts";
@@ -42,7 +42,7 @@ export function ReferencePage(): View {
   `;
 }
 
-/** Saves the OpenAPI document of the role. */
+/** A link that saves the OpenAPI document of the role. */
 function DocumentLink(
   { schema, version }: { readonly schema: string; readonly version: "2.0" | "3.1" },
 ): View {

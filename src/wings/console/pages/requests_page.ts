@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page of requests: figures, recent and slow requests, and the end of the log. @module */
+/** The page of requests: figures, recent and slow requests, and the last log lines. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import { useState } from "preact/hooks";
 import type { ConsoleLog, ConsoleRequests } from "../server/console_routes.ts";
@@ -39,7 +39,7 @@ export function RequestsPage(): View {
 
 type ListedRequest = ConsoleRequests["newest"][number];
 
-/** The newest requests and the slow ones, which overlap, in an order. */
+/** Orders of the list, which contains the newest and the slowest requests. */
 const orders = {
   Newest: ({ newest }: ConsoleRequests) => newest.toReversed(),
   Slowest: ({ newest, slow }: ConsoleRequests) =>
@@ -49,7 +49,7 @@ const orders = {
 
 const keyOf = ({ time, ms, target }: ListedRequest) => `${time} ${ms.total} ${target}`;
 
-/** Rows that the page shows at a time. */
+/** Maximum rows shown at a time. */
 const maxRows = 100;
 
 function RequestList(): View {
@@ -97,7 +97,7 @@ function RequestList(): View {
   `;
 }
 
-/** The cells of a request; its line opens the details. */
+/** The cells of a request. A click on the row opens the details. */
 function requestRow(request: ListedRequest): readonly View[] {
   const { id, time, status, method, target, role, ms, bytes, code } = request;
   const level = status >= 500 ? "bad" : status >= 400 ? "warn" : "";
@@ -140,7 +140,7 @@ function RequestDetails({ request }: { readonly request: ListedRequest }): View 
   `;
 }
 
-/** Returns the page of a table that a path reads; null for other paths. */
+/** Returns the table page for a path that reads a table; null for other paths. */
 function linkOf(target: string): string | null {
   const [, name, query = ""] = /^\/([^/?]+)(?:\?(.*))?$/s.exec(target) ?? [];
   if (name === undefined) return null;

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page that the URL's fragment names. The fragment never contains a token. @module */
+/** The page that the URL's fragment addresses. The fragment never contains a token. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import { signal } from "@preact/signals";
 
@@ -19,14 +19,14 @@ export const tableViews = ["rows", "chart", "plan"] as const;
 
 export type TableView = typeof tableViews[number];
 
-/** A page with its parameters. A text is empty if the page does not use it. */
+/** A page with its parameters. Unused texts are empty. */
 export interface PageRoute {
   readonly page: typeof pages[number];
   readonly schema: string;
   /** Name of a table or function. */
   readonly name: string;
   readonly view: TableView;
-  /** Query string of the API, or the arguments of a function as one. */
+  /** Query string for the API, or the arguments of a function in that form. */
   readonly query: string;
 }
 
@@ -42,7 +42,7 @@ export function hrefOf(
   return `#/${path}${query === "" ? "" : `?${query}`}`;
 }
 
-/** Returns the page of a fragment; the first page for other paths. */
+/** Returns the page of a fragment; the start page for unknown paths. */
 export function routeOf(hash: string): PageRoute {
   const [path = "", ...rest] = hash.replace(/^#\/?/, "").split("?");
   const [first, schema = "", name = "", last] = path.split("/").map((part) =>
@@ -59,7 +59,7 @@ export function routeOf(hash: string): PageRoute {
 
 export const route = signal<PageRoute>(routeOf(location.hash));
 
-/** Opens a page. `replace` leaves no entry in the history. */
+/** Opens a page. `replace` replaces the current entry of the history. */
 export function navigate(
   next: PageTarget,
   { replace = false }: { readonly replace?: boolean } = {},

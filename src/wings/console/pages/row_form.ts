@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The form of a row, or of one of its values: it inserts or changes, and shows the exact request. @module */
+/** The form to insert or change a row, or one of its values. It shows the exact request. @module */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
 import { type ApiError, callApi, errorOf, rowsOf } from "./api.ts";
@@ -15,7 +15,7 @@ export interface RowFormTarget {
   readonly relation: ConsoleRelation;
   /** Null to insert a row. */
   readonly row: GridRow | null;
-  /** The only column of the form. Default: all that can be written. */
+  /** The single column of the form. Default: all writable columns. */
   readonly only?: ConsoleColumn;
 }
 
@@ -27,13 +27,13 @@ interface RowFormProps extends RowFormTarget {
 /** Receives the first row that was written, and the number of rows. */
 type OnSaved = (row: GridRow, count: number) => void;
 
-/** Texts of fields by column; null for null. The other columns keep their value or get their default. */
+/** Texts of fields by column; null means NULL. Other columns keep their value or get their default. */
 type FormValues = Readonly<Record<string, string | null>>;
 
-/** Has no prototype, since a column may be named `constructor`. */
+/** Without a prototype, because a column may be named `constructor`. */
 const noValues: FormValues = Object.create(null);
 
-/** Required columns of a new row come first. */
+/** The form. In a new row, required columns come first. */
 export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps): View {
   const [values, setValues] = useState<FormValues>(noValues);
   const [isSubmitted, setSubmitted] = useState(false);
@@ -95,7 +95,7 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
   `;
 }
 
-/** Returns the text of a field, as it was entered or as the row has it; null for null. */
+/** Returns the text of a field, as entered or from the row; null for NULL. */
 function fieldText(name: string, values: FormValues, row: GridRow | null): string | null {
   const entered = values[name];
   if (entered !== undefined) return entered;
@@ -109,7 +109,7 @@ interface FieldProps {
   readonly isNew: boolean;
   readonly isFirst: boolean;
   readonly reference: Reference | undefined;
-  /** Why the column refuses the text; null if it may take it. */
+  /** Reason why the column rejects the text; null if it might accept it. */
   readonly problem: string | null;
   readonly onText: (text: string | null) => void;
 }
@@ -151,7 +151,8 @@ function placeholderOf({ default: fallback, nullable }: ConsoleColumn): string {
   return fallback !== null ? `default ${fallback}` : nullable ? "null" : "";
 }
 
-/** Returns the values of changed fields, and the errors of invalid ones, without a new row's empty fields. */
+/** Returns the values of changed fields, and the errors of invalid fields. Empty fields of a new
+ * row are left out. */
 function rowOfForm(
   columns: readonly ConsoleColumn[],
   values: FormValues,
@@ -173,7 +174,7 @@ function rowOfForm(
   return [row, problems];
 }
 
-/** Sends a request, and keeps its error. */
+/** Sends a request, and stores its error. */
 export function useSending(onSaved: OnSaved) {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -200,17 +201,17 @@ const unchanged: ApiError = {
   hint: null,
 };
 
-/** A row as it is now. */
+/** The current state of a row. */
 interface CurrentRow {
   /** Value of `If-Match`, or null. */
   readonly tag: string | null;
-  /** Null if the row was not read. */
+  /** Null if the row could not be read. */
   readonly row: GridRow | null;
-  /** False while the row is read. */
+  /** False while the row is being read. */
   readonly isKnown: boolean;
 }
 
-/** Reads a row and its tag once. Reads nothing without `etag-mode`, or for a new row. */
+/** Reads a row and its tag once. Reads nothing if `etag-mode` is off, or for a new row. */
 export function useRowTag(relation: ConsoleRelation, row: GridRow | null): CurrentRow {
   const mode = row === null ? "off" : serviceState.value?.features.tags ?? "off";
   const isKnown = mode === "off";
@@ -227,7 +228,7 @@ export function useRowTag(relation: ConsoleRelation, row: GridRow | null): Curre
   return current;
 }
 
-/** Returns a tag that has the version of a row; null for other tags, which match nothing. */
+/** Returns a tag that contains the version of a row; null for other tags, which never match. */
 function versionTag(tag: string | null): string | null {
   return tag !== null && /^"[0-9a-f]{16}-/.test(tag) ? tag : null;
 }

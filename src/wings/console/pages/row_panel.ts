@@ -20,7 +20,7 @@ interface RowPanelProps {
   readonly onDeleted: () => void;
 }
 
-/** The panel: chips of the rows that refer to this one, and all values. */
+/** The panel: links to rows that refer to this one, and all values. */
 export function RowPanel({ relation, row, onClose, onEdit, onDeleted }: RowPanelProps): View {
   const [isDeleting, setDeleting] = useState(false);
   const children = relationshipsOf(relation).filter(isReverse);
@@ -90,7 +90,7 @@ function Values({ relation, row }: Pick<RowPanelProps, "relation" | "row">): Vie
   `;
 }
 
-/** The number of rows that refer to this one, as a link to them. */
+/** A link to the rows that refer to this one, with their number. */
 function RelatedChip(
   { foreign: [schema, name], pairs, row }: ConsoleRelationship & { readonly row: GridRow },
 ): View {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page of SQL: a query that reads with the role of the token. @module */
+/** The page of SQL: a read-only query with the role of the token. @module */
 import { signal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import type { SqlAnswer } from "../server/console_sql.ts";
@@ -27,10 +27,10 @@ import { errorMessage } from "../../../base/errors/error_message.ts";
 
 const storageKey = "svc-sql";
 
-/** The text stays while the tab is open. */
+/** The text, which is kept until the tab is closed. */
 const sql = signal(sessionStorage.getItem(storageKey) ?? "select 1 as one");
 
-/** An answer, which is read once. */
+/** A response, which is parsed once. */
 type Shown =
   | Omit<SqlAnswer, "text"> & {
     readonly kind: "rows";
@@ -113,7 +113,7 @@ function SqlForm({ shown, isBusy, run }: SqlFormProps): View {
   `;
 }
 
-/** The last row of a cut answer only tells that there are more. */
+/** Returns the response without the last row if it was truncated; that row only shows that more follow. */
 function shownOf(kind: Shown["kind"], { text, ms, isCut }: SqlAnswer): Shown {
   if (kind === "plan") return { kind, plan: planRoot(text)! };
   const rows = rowsOfText(text);

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The first page: the API at a glance. @module */
+/** The start page, with an overview of the API. @module */
 import { counted } from "../../../base/lib/printable.ts";
 import type { ConsoleRelation } from "../server/console_schema.ts";
 import { access, functionsOf, may, relationsOf, schemaName, serviceState } from "./model.ts";
@@ -7,7 +7,7 @@ import { RecentRequests } from "./recent.ts";
 import { hrefOf } from "./route.ts";
 import { CopyButton, Empty, html, Icon, type View } from "./view.ts";
 
-/** Names the API, and lists its tables as cards. */
+/** Names the API, and shows its tables as cards. */
 export function StartPage(): View {
   const state = serviceState.value!;
   const name = schemaName.value;

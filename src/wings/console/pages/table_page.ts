@@ -30,7 +30,7 @@ import type { RowFormTarget } from "./row_form.ts";
 import { Toolbar } from "./toolbar.ts";
 import { Empty, emptyPage, html, lazy, saveFile, type View } from "./view.ts";
 
-/** Parts that are loaded when they are first shown. */
+/** Parts that are loaded when first shown. */
 const RowForm = lazy(async () => (await import("./row_form.ts")).RowForm as never);
 const RowPanel = lazy(async () => (await import("./row_panel.ts")).RowPanel as never);
 const ChartView = lazy(async () => (await import("./chart_view.ts")).ChartView as never);
@@ -98,7 +98,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
   `;
 }
 
-/** The query of a route, the number of rows before its page, and a function that goes to a query. */
+/** Returns the query of a route, the number of rows before its page, and a function to open a query. */
 function useQuery(relation: ConsoleRelation, route: PageRoute) {
   const query = useMemo(() => inKeyOrder(parseQuery(route.query), relation.primaryKey), [
     route.query,
@@ -116,7 +116,7 @@ function useQuery(relation: ConsoleRelation, route: PageRoute) {
   return { query, start: startOf(query, starts.current), setQuery };
 }
 
-/** The dialog of a row, and functions that open it as a form or a panel. */
+/** Returns the dialog of a row, and functions that open it as a form or a panel. */
 function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
   const [dialog, setDialog] = useState<View>(null);
   const [notice, setNotice] = useState<View>(null);
@@ -140,7 +140,8 @@ function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
   return { dialog, notice, edit, open };
 }
 
-/** The number of rows; of one row the key, and a link to it, since the page need not show it. */
+/** Returns the number of written rows. A single row is named by its key, with a link, because the
+ * page may not show it. */
 function noticeOf(
   relation: ConsoleRelation,
   verb: string,
@@ -177,7 +178,7 @@ interface RowsViewProps extends RelationPageProps {
   readonly onForm: (form: RowFormTarget) => void;
 }
 
-/** The rows as a grid, as a chart, or their plan. */
+/** The rows as a grid or a chart, or their plan. */
 function RowsView(props: RowsViewProps): View {
   const { relation, query, route, call, columns, setQuery, onOpen, onForm } = props;
   const { loaded, error, isBusy } = props.rows;
@@ -213,7 +214,7 @@ function noRowsView({ filters, others }: TableQuery, call: ApiCall): View {
   `;
 }
 
-/** Returns the request of a page. A filter without its value is not sent yet. */
+/** Returns the request of a page. A filter without a value is left out. */
 function rowsCall(relation: ConsoleRelation, query: TableQuery, count: string): ApiCall {
   const filters = query.filters.filter((filter) => {
     const column = relation.columns.find(({ name }) => name === filter.column);
@@ -242,13 +243,13 @@ function useRows(call: ApiCall, deps: readonly unknown[]) {
 
 const noRows: readonly GridRow[] = [];
 
-/** Returns the number of rows before a page; null for a cursor that this page has not seen. */
+/** Returns the number of rows before a page; null for an unknown cursor. */
 function startOf(query: TableQuery, starts: ReadonlyMap<string, number>): number | null {
   if (query.position === null) return query.offset;
   return query.position.join() === "after," ? 0 : starts.get(formatQuery(query)) ?? null;
 }
 
-/** A page that is not full ends the rows, so that their count is exact. */
+/** Returns the count. A page that is not full is the last one, so that its count is exact. */
 function countOf(
   range: string | null,
   { headers, query }: ApiCall,

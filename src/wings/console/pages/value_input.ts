@@ -10,7 +10,7 @@ import { html, type View, withText } from "./view.ts";
 
 interface ValueInputProps {
   readonly column: FilteredColumn;
-  /** Rows that the value refers to, which the control searches by label. */
+  /** Rows to which the value refers, which the control searches by label. */
   readonly reference?: Reference | undefined;
   readonly value: string;
   readonly onValue: (value: string) => void;
@@ -20,7 +20,7 @@ interface ValueInputProps {
   readonly placeholder?: string;
 }
 
-/** A select of labels, a text area for long texts, else an input. */
+/** A list of labels, a text area for long texts, otherwise an input. */
 export function ValueInput(props: ValueInputProps): View {
   const { column, reference, value, onValue, label, ...others } = props;
   if (reference !== undefined) return html`<${ReferenceInput} ...${props} />`;
@@ -53,10 +53,10 @@ export function ValueInput(props: ValueInputProps): View {
   `;
 }
 
-/** Milliseconds without a key after which the control searches. */
+/** Milliseconds after the last key until the control searches. */
 const typingPauseMs = 200;
 
-/** A key, with a list of referenced rows whose label contains the text. */
+/** A key, with a list of referenced rows whose label contains the entered text. */
 function ReferenceInput(props: ValueInputProps): View {
   const { column, value, onValue, label, id = "reference", ...others } = props;
   const reference = props.reference!;

@@ -47,7 +47,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A drawn sign next to a text; readers of the screen skip it. */
+/** An icon next to a text, hidden from screen readers. */
 export function Icon({ name }: { readonly name: IconName }): View {
   return html`
     <svg width="16" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor"
@@ -65,7 +65,7 @@ interface DialogProps {
   readonly kind?: string;
 }
 
-/** A modal dialog. It is open while it is in the page, and restores the focus when it closes. */
+/** A modal dialog. It is open while it is rendered, and restores the focus when it closes. */
 export function Dialog({ title, onClose, children, kind = "" }: DialogProps): View {
   const dialog = useRef<HTMLDialogElement>(null);
   const onClick = (event: MouseEvent) => {
@@ -101,14 +101,14 @@ export function Dialog({ title, onClose, children, kind = "" }: DialogProps): Vi
   `;
 }
 
-/** Returns a listener that takes the text of a control. */
+/** Returns a listener that receives the text of a control. */
 export function withText(run: (text: string) => void): (event: Event) => void {
   return (event) => run((event.target as HTMLInputElement).value);
 }
 
 export interface SelectProps {
   readonly label: string;
-  /** Values with their texts, or values that are shown unchanged. */
+  /** Values with their texts, or values that are their own text. */
   readonly options: readonly (string | readonly [value: string, text: string])[];
   readonly value: string | null;
   readonly onValue: (value: string) => void;
@@ -129,13 +129,13 @@ interface DataTableProps {
   readonly label: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly View[])[];
-  /** Indexes of columns with numbers. Default: none. */
+  /** Indexes of number columns. Default: none. */
   readonly numbers?: readonly number[];
-  /** Keys of rows that move. Default: their indexes. */
+  /** Keys of rows that may move. Default: their indexes. */
   readonly keys?: readonly (number | string)[];
 }
 
-/** A table whose frame scrolls sideways. In narrow windows, rows of three columns and more are cards. */
+/** A table in a frame that scrolls sideways. In narrow windows, rows of three or more columns become cards. */
 export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTableProps): View {
   const kind = (index: number) => numbers.includes(index) ? "is-number" : "";
   return html`
@@ -165,14 +165,14 @@ export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTa
   `;
 }
 
-/** A line for a list without entries. */
+/** A line in place of an empty list. */
 export function Empty(
   { title, children }: { readonly title: string; readonly children?: View },
 ): View {
   return html`<div class="empty muted"><h2>${title}</h2>${children}</div>`;
 }
 
-/** A page that has nothing to show. */
+/** A page with a title, and a note in place of content. */
 export function emptyPage(name: string, title: string, children: View = null): View {
   return html`
     <div class="page">
@@ -182,10 +182,8 @@ export function emptyPage(name: string, title: string, children: View = null): V
   `;
 }
 
-/**
- * A button that copies a text. Pages without TLS have no clipboard: there it copies a selected area, which
- * stays for the reader's keys if the browser refuses that, too.
- */
+/** A button that copies a text. Pages without TLS have no clipboard, so it copies from a selected
+ * text area. If the browser refuses that, the area stays selected for the reader. */
 export function CopyButton(
   { text, label = "Copy" }: { readonly text: () => string; readonly label?: string },
 ): View {
@@ -225,7 +223,7 @@ export function SqlText({ sql }: { readonly sql: string }): View {
   `;
 }
 
-/** Returns the time of day of a time in milliseconds, with the date unless it is today. */
+/** Returns the time of day for milliseconds, with the date unless it is today. */
 export function timeText(ms: number): string {
   const time = new Date(ms);
   const isToday = time.toDateString() === new Date().toDateString();
@@ -234,7 +232,7 @@ export function timeText(ms: number): string {
 
 export const openMenu = "details.menu[open]";
 
-/** Closes the menu that an element is in, and focuses its button. */
+/** Closes the menu that contains an element, and focuses its button. */
 export function closeMenu(element: Element | null): void {
   const menu = element?.closest(openMenu);
   menu?.removeAttribute("open");
@@ -269,7 +267,7 @@ export function saveFile(name: string, data: Blob): void {
   URL.revokeObjectURL(link.href);
 }
 
-/** Returns a number with signs between thousands. */
+/** Returns a number with separators between thousands. */
 export function grouped(value: number): string {
   return value.toLocaleString("en-US");
 }

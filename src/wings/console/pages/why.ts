@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The button at a failed or empty answer that explains it. @module */
+/** The button that explains a failed or empty response. @module */
 import { useState } from "preact/hooks";
 import { readConsole } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";
@@ -7,7 +7,7 @@ import { guarded } from "./model.ts";
 import { token } from "./session.ts";
 import { CopyButton, html, type View } from "./view.ts";
 
-/** Explains the answer to a call, which is not executed if it writes. */
+/** Explains the response to a call. A write is not executed. */
 export function Why({ call }: { readonly call: ApiCall }): View {
   const key = JSON.stringify([call, token.value]);
   const [shown, setShown] = useState<{ key: string; lines: readonly string[] } | null>(null);

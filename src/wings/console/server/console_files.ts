@@ -1,12 +1,12 @@
-/** The files of the console: built ones in the npm package and in the executable, else bundled from the
- * sources; its document, which has no data, and its security headers. @module */
+/** The files of the console, its document without data, and its security headers. The npm package
+ * and the executable contain built files; otherwise they are bundled from the sources. @module */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hexOf, sha256 } from "../../../base/lib/sha256.ts";
 
-/** Content of the console's files by their names. */
+/** Content of the console's files by name. */
 export type ConsoleFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
 /** The built files in the npm package, next to its bundle. */
@@ -15,10 +15,8 @@ const packaged = new URL("./console/", import.meta.url);
 /** The built files in the executable. */
 const embedded = new URL("../../../../dist/console/", import.meta.url);
 
-/**
- * Makes the reader, which reads or bundles at its first call, and again after a failure. It rejects if they
- * cannot be read or bundled.
- */
+/** Returns a function that reads or bundles the files at its first call, and again after a failure.
+ * It rejects on failure. */
 export function consoleFilesReader(): () => Promise<ConsoleFiles> {
   let files: Promise<ConsoleFiles> | null = null;
   return async () => {
@@ -50,7 +48,7 @@ async function readFolder(folder: string): Promise<ConsoleFiles> {
 
 const entry = new URL("../pages/main.ts", import.meta.url);
 
-/** Bundles the pages, and returns the content of each file. Their names contain a hash of it. */
+/** Bundles the pages. Returns the content of each file by name, which contains a hash. */
 export async function buildConsole(): Promise<ConsoleFiles> {
   const folder = await Deno.makeTempDir({ prefix: "svc_console_" });
   try {
@@ -77,7 +75,7 @@ async function bundle(folder: string): Promise<void> {
   if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
 }
 
-/** Returns `main-1f3a….js` for the files of an entry. The bundler names the other files so. */
+/** Returns `main-1f3a….js` for the files of an entry point. The bundler names the other files in this form. */
 async function hashedName(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const [, stem = "", extension = ""] = /^([a-z]+)\.([a-z]+)$/.exec(name) ?? [];
   if (stem === "") return name;
@@ -105,7 +103,7 @@ export function documentHtml(files: ConsoleFiles, title: string): string {
 `;
 }
 
-/** A table with a highlighted row. */
+/** Icon: a table with a highlighted row. */
 const icon = "data:image/svg+xml," + encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
     '<rect width="32" height="32" rx="7" fill="#0f766e"/>' +
@@ -123,10 +121,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
 }
 
-/**
- * Allows the console's files and nothing else. Trusted Types with no policy forbid HTML from text
- * and scripts from text in the whole page.
- */
+/** Allows only the console's files. Trusted Types without a policy forbid HTML and scripts from text. */
 export const consolePolicy: string = [
   "default-src 'none'",
   "script-src 'self'",
@@ -140,7 +135,7 @@ export const consolePolicy: string = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** Headers of responses that are not the API's. An empty `Permissions-Policy` would allow all. */
+/** Headers of responses other than the API's. An empty `Permissions-Policy` would allow everything. */
 export const consoleHeaders: Readonly<Record<string, string>> = {
   "Content-Security-Policy": consolePolicy,
   "X-Content-Type-Options": "nosniff",

@@ -15,7 +15,7 @@ import { errorMessage } from "../../../base/errors/error_message.ts";
 /** Answer of `/console/requests`. */
 export type ConsoleRequests = ReturnType<typeof requests>;
 
-/** Answer of `/console/stats`: the seconds after the given one. */
+/** Response of `/console/stats`: the seconds after the requested one. */
 export type ConsoleStats = readonly Numbered<SecondFigures>[];
 
 /** Answer of `/console/log`. */
@@ -24,14 +24,14 @@ export type ConsoleLog = readonly Numbered<LogLine>[];
 /** Answer of `/console/config`. */
 export type ConsoleConfig = readonly ShownOption[];
 
-/** Dependencies of the console apart from the service. */
+/** Dependencies of the console other than the service. */
 export interface ConsoleParts extends ConsoleOptions, StateParts {
   readonly readFiles: () => Promise<ConsoleFiles>;
 }
 
 type Respond = GuardedRoute["respond"];
 
-/** Makes the function that finds the route of a path; null for paths that the console lacks. */
+/** Returns a function that finds the route of a path; null for unknown paths. */
 export function consoleRoutes(
   appState: HandlerState,
   parts: ConsoleParts,
@@ -60,10 +60,10 @@ export function consoleRoutes(
   };
 }
 
-/** Path below which the API answers. */
+/** Path prefix of the API. */
 const apiPrefix = "/console/api/";
 
-/** Headers that concern the console's page alone. The API takes a token from `Authorization` only. */
+/** Headers about the console's page only. The API accepts a token only in `Authorization`. */
 const ownHeaders: ReadonlySet<string> = new Set([
   "admin-token",
   "console",
@@ -72,10 +72,10 @@ const ownHeaders: ReadonlySet<string> = new Set([
   "referer",
 ]);
 
-/** Methods that a `Request` cannot have (Fetch standard, "forbidden method"). The API refuses them. */
+/** Methods that a `Request` cannot have (Fetch standard, "forbidden method"). The API rejects them. */
 const forbiddenMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
-/** Returns the request to the API: the same method, body and headers, without the prefix of the path. */
+/** Returns the request to the API: the same method, body and headers, with the prefix removed from the path. */
 function apiRequest(request: Request): Request {
   const { url, method, signal, body } = request;
   const start = url.indexOf("/", url.indexOf("//") + 2);
@@ -123,10 +123,10 @@ function dataRoutes(
   ]);
 }
 
-/** Greatest body of a request for a token. */
+/** Maximum body of a request for a token. */
 const maxTokenRequestBytes = 10_000;
 
-/** Responds with a token for the role and the claims of the body, if the machine is trusted. */
+/** Responds with a token for the role and claims in the body, if the machine is trusted. */
 async function signedIn(appState: HandlerState, request: Request): Promise<Response> {
   const length = Number(request.headers.get("content-length") ?? Infinity);
   const isTrusted = appState.snapshot.config.adminSignIn && request.method === "POST";
@@ -159,7 +159,7 @@ function numberOf(query: URLSearchParams, name: string): number {
   return Number.isFinite(number) ? number : 0;
 }
 
-/** Responds with a file, or with the reason why there are no files. */
+/** Responds with a file, or with the reason why it is missing. */
 async function fileResponse(
   { readFiles }: ConsoleParts,
   respondWith: (files: ConsoleFiles) => Response,

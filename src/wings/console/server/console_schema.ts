@@ -1,4 +1,4 @@
-/** The part of the schema cache that the console shows. @module */
+/** The part of the schema cache that the console needs. @module */
 import type {
   Column,
   QualifiedName,
@@ -13,7 +13,7 @@ export type ConsoleColumn = ConsoleRelation["columns"][number];
 export type ConsoleRelationship = ReturnType<typeof consoleRelationship>;
 export type ConsoleFunction = ReturnType<typeof consoleFunction>;
 
-/** The part of the schema cache that the console shows: the answer of `/console/schema`. */
+/** The part of the schema cache that the console needs: the response of `/console/schema`. */
 export interface ConsoleSchema {
   readonly relations: readonly ConsoleRelation[];
   readonly relationships: readonly ConsoleRelationship[];
@@ -21,8 +21,9 @@ export interface ConsoleSchema {
 }
 
 /**
- * Returns relations, relationships and functions of the schema cache without what only queries need. A schema
- * with fallbacks has the relations and functions that it serves of them too, without relationships.
+ * Returns relations, relationships and functions of the schema cache, without properties that only
+ * queries need. A schema with fallbacks includes the relations and functions that it takes from
+ * them, without their relationships.
  */
 export function consoleSchema(cache: SchemaCache | null): ConsoleSchema {
   if (cache === null) return { relations: [], relationships: [], functions: [] };
@@ -74,12 +75,12 @@ function consoleRelationship(relationship: Relationship) {
     kind,
     origin: pairOf(origin),
     foreign: pairOf(foreign),
-    /** Whether the origin has the columns of the foreign key. */
+    /** Whether the origin has the foreign key. */
     isForward: kind === "many-to-one" || (kind === "one-to-one" && key?.originIsParent === false),
-    /** Columns of a foreign key; empty for other relationships. */
+    /** Column pairs of a foreign key; empty for other relationships. */
     pairs: key?.pairs ?? [],
     junction: junction === null ? null : pairOf(junction),
-    /** Name that `select` takes to choose among several. */
+    /** Hint in `select` to choose among several relationships. */
     hint: "function" in relationship
       ? relationship.function.name
       : junction?.name ?? key?.constraint ?? "",
@@ -108,7 +109,7 @@ function typeText({ typeSchema, typeName }: Routine["returns"]): string {
   return typeSchema === "pg_catalog" ? typeName : shortType(`${typeSchema}.${typeName}`);
 }
 
-/** Leaves out the schema `public`, which does not help readers. */
+/** Removes the schema `public` from a type name, because it does not help readers. */
 function shortType(type: string): string {
   return type.replace(/^public\./, "");
 }

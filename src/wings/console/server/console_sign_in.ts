@@ -1,20 +1,20 @@
-/** Makes tokens for roles, on machines that `admin-sign-in` trusts. @module */
+/** Creates tokens for roles, on machines that `admin-sign-in` trusts. @module */
 import { signToken, tokenClaims } from "../../../state/auth/sign_token.ts";
 import { metadataTransaction } from "../../../database/transaction.ts";
 import { isJsonObject, parseJsonObject } from "../../../base/lib/json_object.ts";
 import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 
-/** Roles that the login role may take. */
+/** Query of the roles that the login role may set. */
 const rolesQuery = `select rolname from pg_catalog.pg_roles
 where rolname !~ '^pg_' and rolname <> session_user and not rolsuper
   and pg_catalog.pg_has_role(session_user, oid, 'MEMBER') order by rolname limit 1000`;
 
-/** Answer of `/console/roles`: those that requests may have. */
+/** Response of `/console/roles`: the roles for requests. */
 export interface ConsoleRoles {
   readonly roles: readonly string[];
 }
 
-/** Resolves with the roles that requests may have. */
+/** Resolves with the roles for requests. */
 export async function consoleRoles({ database }: HandlerState): Promise<ConsoleRoles> {
   const transaction = metadataTransaction([{ text: rolesQuery, params: [], use: "rows" }]);
   const { rows } = await database.transaction({ ...transaction, isTraced: false });
@@ -24,7 +24,7 @@ export async function consoleRoles({ database }: HandlerState): Promise<ConsoleR
 /** Seconds for which a token is valid. */
 const validitySeconds = 3600;
 
-/** Resolves with a token for a role and the claims of a JSON text; with null for another text or role. */
+/** Resolves with a token for a role and the claims in a JSON text; null for an invalid text or role. */
 export async function consoleToken(
   appState: HandlerState,
   text: string,

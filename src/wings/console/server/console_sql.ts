@@ -1,4 +1,5 @@
-/** Runs a query of the reader, as requests with a token run: read only, and with its role. @module */
+/** Runs a query of the reader in the same way as a request with a token: read-only, and with its
+ * role. @module */
 import { AdminDataError } from "../../../api/wing.ts";
 import { cachedContext } from "../../../api/handler/context.ts";
 import { toResponse } from "../../../api/handler/headers.ts";
@@ -32,12 +33,13 @@ const maxRows = 1000;
 const maxSqlBytes = 100_000;
 
 /**
- * Functions that could take another role, or that execute a text. The plan names them, however the text
- * spells them. Roles may take each other on machines that `admin-sign-in` trusts, but not the login role.
+ * Functions that could set another role or execute a text. The plan contains their names, in
+ * whatever way the SQL spells them. On machines that `admin-sign-in` trusts, readers may use every
+ * role except the login role.
  */
 const refused = /\b(?:set_config|\w+_to_xml\w*|ts_stat|ts_rewrite|dblink\w*)\(/;
 
-/** Runs the SQL of a request's body, or explains it. Rejects with an `AdminDataError` for an error in it. */
+/** Runs or explains the SQL in a request's body. Rejects with an `AdminDataError` for an error in the SQL. */
 export async function consoleSql(appState: HandlerState, request: Request): Promise<SqlAnswer> {
   const length = Number(request.headers.get("content-length") ?? Infinity);
   const isTrusted = appState.snapshot.config.adminSignIn && request.method === "POST";
@@ -78,7 +80,7 @@ export async function consoleSql(appState: HandlerState, request: Request): Prom
   }
 }
 
-/** Resolves with the values of each row of the last statement, and the milliseconds that it took. */
+/** Resolves with the rows of the last statement, and its duration in milliseconds. */
 async function read(
   { database }: HandlerState,
   before: readonly Statement[],
@@ -101,7 +103,7 @@ const limits: Statement = {
   use: "none",
 };
 
-/** Resolves with the statements that come before those of a request: its role, claims and pre-request function. */
+/** Resolves with the statements before a request: its role, claims and pre-request function. */
 async function settingsOf(
   appState: HandlerState,
   token: string | null,

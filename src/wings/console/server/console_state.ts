@@ -9,17 +9,17 @@ import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 import type { ConsoleOptions } from "../../../api/wing.ts";
 import { type Recorder, slowRequestMs } from "./recorder.ts";
 
-/** Dependencies of the state apart from the service. */
+/** Dependencies of the state other than the service. */
 export interface StateParts extends Pick<ConsoleOptions, "isLive"> {
   readonly recorder: Recorder;
-  /** Returns the resident memory in bytes; null where the runtime does not show it. */
+  /** Returns the resident memory in bytes; null if the runtime does not report it. */
   readonly memory: () => number | null;
 }
 
 /** Answer of `/console/state`. */
 export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
-/** Resolves with the state. A database that cannot be reached is part of it. */
+/** Resolves with the state, also if the database is unreachable. */
 export async function consoleState(
   appState: HandlerState,
   { recorder, memory, isLive }: StateParts,
@@ -35,7 +35,7 @@ export async function consoleState(
       url: apiUrl(config, request),
       schemas: config.dbSchemas,
       live: isLive(),
-      /** Null if requests without a token are refused. */
+      /** Null if requests without a token are rejected. */
       anonRole: config.dbAnonRole,
     },
     database: {
@@ -46,13 +46,13 @@ export async function consoleState(
     schemaCache: recorder.schemaCache,
     /** Seconds since the start. */
     uptime: Math.round((now() - recorder.startedAt) / 1000),
-    /** Bytes; null where the runtime does not show it. */
+    /** Bytes; null if the runtime does not report it. */
     rss: memory(),
     features: features(config),
   };
 }
 
-/** Returns the options that decide which controls the console shows. */
+/** Returns the options on which the console's controls depend. */
 function features(config: Config) {
   return {
     planType: config.dbPlanEnabled ? `application/vnd.${config.dialect.vendor}.plan+json` : null,
@@ -66,7 +66,7 @@ function features(config: Config) {
   };
 }
 
-/** Returns the API's base URL: with the console's host, unless a proxy's URL is configured. */
+/** Returns the base URL of the API: the URL of a configured proxy, or one with the console's host. */
 function apiUrl(config: Config, request: Request): string {
   if (config.openapiServerProxyUri !== null) {
     const { scheme, host, basePath } = addressOf(config);
@@ -78,7 +78,7 @@ function apiUrl(config: Config, request: Request): string {
 
 const standbyQuery = "select pg_catalog.pg_is_in_recovery()::text";
 
-/** Resolves with null if the database fails meanwhile. */
+/** Resolves with whether the server is a standby; null if the database fails. */
 async function isStandby(database: Pick<Database, "transaction">): Promise<boolean | null> {
   const transaction = metadataTransaction([{ text: standbyQuery, params: [], use: "rows" }]);
   try {

@@ -1,20 +1,20 @@
-/** Figures per second of the last 15 minutes, which the console draws. @module */
+/** Figures per second of the last 15 minutes, for the console. @module */
 import type { Metrics } from "../../../base/observe/metrics.ts";
 import { percentile } from "../../../base/lib/percentile.ts";
 
 /** Gauges at the end of a second. */
 export interface Gauges {
   readonly pool: Pick<Metrics["pool"], "open" | "inUse" | "waiting">;
-  /** Resident memory in bytes; null where the runtime does not show it. */
+  /** Resident memory in bytes; null if the runtime does not report it. */
   readonly memory: number | null;
 }
 
 export interface SecondFigures extends Gauges {
   /** Epoch seconds. */
   readonly time: number;
-  /** Requests by the first digit of their status: `2xx` is at index 1. */
+  /** Numbers of requests by the first digit of their status: `2xx` is at index 1. */
   readonly statuses: readonly number[];
-  /** Percentiles of durations in ms; null in seconds without requests. */
+  /** Percentiles of durations in ms; null for seconds without requests. */
   readonly p50: number | null;
   readonly p95: number | null;
   readonly p99: number | null;
@@ -31,7 +31,8 @@ export interface CountedRequests {
 
 const keptSeconds = 900;
 
-/** Durations of one second that percentiles are taken from; further ones replace them at random. */
+/** Number of durations per second from which percentiles are computed. Further durations replace
+ * them at random. */
 const maxSamples = 2000;
 
 /** Collects the figures of requests, second by second. */
@@ -49,7 +50,7 @@ export class LiveFigures {
     this.#current.count++;
   }
 
-  /** Returns the numbers of the current second, and resets them. */
+  /** Returns and resets the numbers of the current second. */
   take(): CountedRequests {
     const taken = this.#current;
     this.#current = noRequests();
@@ -77,7 +78,7 @@ export class LiveFigures {
     });
   }
 
-  /** Returns the seconds with a number above `id`, oldest first. */
+  /** Returns the seconds whose number is above `id`, oldest first. */
   after(id: number): readonly Numbered<SecondFigures>[] {
     return this.#seconds.after(id);
   }
@@ -90,7 +91,7 @@ function noRequests() {
 /** An entry with its number, from 1. */
 export type Numbered<Entry> = Entry & { readonly id: number };
 
-/** Keeps the newest entries and forgets older ones. */
+/** Stores the newest entries, and drops older ones. */
 export class Ring<Entry> {
   readonly #capacity: number;
   readonly #entries: Numbered<Entry>[] = [];
@@ -104,7 +105,7 @@ export class Ring<Entry> {
     this.#entries[this.#last % this.#capacity] = { ...entry, id: ++this.#last };
   }
 
-  /** Returns the kept entries with a number above `id`, oldest first. */
+  /** Returns the stored entries whose number is above `id`, oldest first. */
   after(id: number): readonly Numbered<Entry>[] {
     const start = this.#last % this.#capacity;
     return [...this.#entries.slice(start), ...this.#entries.slice(0, start)]

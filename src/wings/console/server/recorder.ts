@@ -1,4 +1,4 @@
-/** Remembers recent requests, log lines and figures for the console. @module */
+/** Stores recent requests, log lines and figures for the console. @module */
 import { type Schedule, untilNextSecond } from "../../../base/lib/timers.ts";
 import type { FinishedRequest, Observation } from "../../../base/observe/observation.ts";
 import type { SchemaCacheCounts } from "../../../base/observe/diagnostics.ts";
@@ -15,19 +15,19 @@ export interface RecentRequest {
   /** Null when authentication failed. */
   readonly role: string | null;
   readonly status: number;
-  /** Milliseconds: in all, in the queue of the pool, and in the database. */
+  /** Milliseconds: in total, in the queue of the pool, and in the database. */
   readonly ms: { readonly total: number; readonly queue: number; readonly database: number };
-  /** Length of the body; null if it is not known. */
+  /** Length of the body; null if unknown. */
   readonly bytes: number | null;
   /** Code of the error that the client received. */
   readonly code: string | null;
-  /** Name of the line of `operations`. Default: the request has no line. */
+  /** Name of the matching line of `operations`. Default: no line matches. */
   readonly operation?: string;
   /** Statements, separated by line breaks; null unless `log-query` is set. */
   readonly sql: string | null;
 }
 
-/** Requests of one thread, for the recorder of another one. */
+/** Requests of one thread, for the recorder of another. */
 export interface RecordedRequests {
   readonly newest: readonly RecentRequest[];
   readonly slow: readonly RecentRequest[];
@@ -46,10 +46,10 @@ export interface LogLine {
   readonly line: string;
 }
 
-/** Milliseconds for which the recorder works after the console's last request for data. */
+/** Milliseconds for which requests are recorded after the console's last request for data. */
 const watchMs = 60_000;
 
-/** Milliseconds for which the recorder of a thread works after another thread took its requests. */
+/** Milliseconds for which requests are recorded after another thread has taken them. */
 const takenMs = 5000;
 
 /** Milliseconds from which a request is slow. */
@@ -57,7 +57,7 @@ export const slowRequestMs = 1000;
 
 const [maxRequests, maxSlowRequests, maxLines] = [500, 200, 1000];
 
-/** Characters of a text that are kept, so that all entries fit in 7 MB. */
+/** Maximum characters of a stored text, so that all entries fit in 7 MB. */
 const maxTextLength = 1900;
 
 /** Dependencies of a {@linkcode Recorder}. */
@@ -69,7 +69,7 @@ export interface RecorderOptions {
   readonly schedule: Schedule;
 }
 
-/** Keeps recent requests, log lines and figures in rings. It records requests while a console is open. */
+/** Stores recent requests, log lines and figures. Requests are recorded only while a console is open. */
 export class Recorder {
   readonly requests = new Ring<RecentRequest>(maxRequests);
   readonly slowRequests = new Ring<RecentRequest>(maxSlowRequests);
@@ -81,7 +81,7 @@ export class Recorder {
   schemaCache: SchemaCacheState | null = null;
   readonly #options: RecorderOptions;
   #sql: string | null = null;
-  /** Numbers of the last entries that {@linkcode take} has returned. */
+  /** Numbers of the last entries returned by {@linkcode take}. */
   #takenRequest = 0;
   #takenSlow = 0;
   #cancel: () => void = () => {};
@@ -98,7 +98,7 @@ export class Recorder {
     return this.#isWatched;
   }
 
-  /** Records requests, and the gauges once per second, for the next minute. */
+  /** Records requests for the next minute, and gauges once per second. */
   watch(): void {
     const { schedule, gauges, now } = this.#options;
     this.#watchedUntil = now() + watchMs;
@@ -118,7 +118,7 @@ export class Recorder {
     this.#cancel();
   }
 
-  /** Takes an event. The statements of a request come right before it. */
+  /** Records an event. The statements of a request directly precede the request. */
   observe(event: Observation): void {
     if (event.kind === "schema-cache-loaded") {
       const { counts, ms } = event;
@@ -129,7 +129,7 @@ export class Recorder {
     else if (event.kind === "request-finished") this.#record(event);
   }
 
-  /** Returns the requests since the last call, for the recorder of another thread, and records on. */
+  /** Returns the requests since the last call, for the recorder of another thread, and continues recording. */
   take(): RecordedRequests {
     this.#isWatched = true;
     this.#cancel();
@@ -150,7 +150,7 @@ export class Recorder {
     for (const { figures } of recorded) this.figures.add(figures);
   }
 
-  /** Takes a line of the diagnostic log. */
+  /** Adds a line of the diagnostic log. */
   addLine(line: string): void {
     this.lines.add({ line: cut(line) });
   }
@@ -181,7 +181,7 @@ export class Recorder {
   }
 }
 
-/** Hides tokens, which clients put into URLs by mistake. */
+/** Hides tokens, which clients may put into URLs by mistake. */
 function redactTokens(target: string): string {
   return target.includes("eyJ") ? redact(target) : target;
 }

@@ -1,4 +1,4 @@
-/** Checks of a database whose tables Citus distributes over servers. @module */
+/** Checks of a database whose tables are distributed by Citus. @module */
 import {
   isOnWorkers,
   workersOf,
@@ -6,12 +6,12 @@ import {
 import { functionName, functionPath, inputs } from "./inputs.ts";
 import { ownersViews } from "./relation_checks.ts";
 
-/** The tables that workers have, and views of them, in all schemas. Their catalogue exists with Citus alone. */
+/** The tables on workers and the views of them, in all schemas. Their catalogue exists only with Citus. */
 const distributed = `(${workersOf(isOnWorkers)}
     select c.oid, c.relname, format('%I.%I', n.nspname, c.relname) as name
     from workers join pg_class c using (oid) join pg_namespace n on n.oid = c.relnamespace)`;
 
-/** The functions of all schemas whose text or parsed body names such a relation. */
+/** The functions of all schemas that name such a relation in their text or parsed body. */
 const functions = `pg_proc p
     join (select oid, nspname, quote_ident(nspname) as name from pg_namespace
       where nspname !~ '^(pg_|information_schema$)') s on s.oid = p.pronamespace
@@ -22,14 +22,15 @@ const functions = `pg_proc p
           and u.refclassid = 'pg_class'::regclass and u.refobjid = d.oid
       )`;
 
-/** The roles that Citus connects to workers as, with what they use: in such a function, it is the owner. */
+/** The roles with which Citus connects to workers, and what they use. In a SECURITY DEFINER
+ * function it is the owner. */
 const users = `(select p.role_oid as oid, d.name
     from privileges p join ${distributed} d on d.oid = p.oid
     where p.reads or p.inserts or p.updates or p.deletes
     union
     select p.proowner, ${functionName} from ${functions} where p.prosecdef)`;
 
-/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+/** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const distributedChecks: readonly string[] = [
   `select 'citus-settings', false, d.name, '{}', '{}', '{}'
   from ${distributed} d
@@ -54,8 +55,9 @@ export const distributedChecks: readonly string[] = [
 ];
 
 /**
- * Connects to each worker as each role that uses a distributed table and that the login role may take. Returns the
- * findings as JSON. The names of the roles are an array, which is complete before the first of them is taken.
+ * Connects to each worker as each role that uses a distributed table and that the login role may
+ * set. Returns the findings as JSON. The role names are first collected in an array, because the
+ * current role changes afterwards.
  */
 export const workersQuery = `with recursive ${inputs},
 asked (names) as materialized (

@@ -1,7 +1,7 @@
 /** Checks of keys and indexes. @module */
 import { conditionOf } from "./policy_checks.ts";
 
-/** Common table expression: the valid indexes that find rows by keys, with their columns in order. */
+/** Common table expression: valid indexes for searches by keys, with their columns in order. */
 export const indexInputs = `
 indexes as materialized (
   select i.indrelid, i.indpred is null as is_full, (i.indkey::int2[])[0:i.indnkeyatts - 1] as keys from pg_index i
@@ -9,7 +9,7 @@ indexes as materialized (
     join pg_am a on a.oid = c.relam and a.amname in ('btree', 'hash') where i.indisvalid
 )`;
 
-/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+/** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const indexChecks: readonly string[] = [
   // The objects are those that a measurement needs: table, columns, owner, rows.
   `select 'foreign-key-index', false, format('%I on %s', k.conname, k.name), '{}'::text[],
@@ -39,10 +39,8 @@ export const indexChecks: readonly string[] = [
   group by t.relkind, d.indexrelid`,
 ];
 
-/**
- * Expression: policies that call functions, and those that compare a column of a large table without an
- * index, as JSON. `columns` are names by the texts of operands that an index could find.
- */
+/** Expression: policies with calls of functions, and policies that compare an unindexed column of a
+ * large table, as JSON. `columns` maps operands to the names of columns that an index could use. */
 export const policyFacts = `(
   select coalesce(json_agg(json_build_object(
     'label', y.label, 'policy', y.policy, 'relation', y.relation,

@@ -1,9 +1,10 @@
 /**
- * The tables that all checks read: the roles of requests, the schemas, their relations, and the
+ * The common tables of all checks: the request roles, the schemas, their relations, and the
  * privileges of each role on each relation.
  *
  * A query has four parameters: the exposed schemas and the extra schemas as JSON arrays, the
- * anonymous role or NULL, and the configured functions as a JSON array of {@linkcode FunctionInput}.
+ * anonymous role or NULL, and the configured functions as a JSON array of {@linkcode
+ * FunctionInput}.
  *
  * @module
  */
@@ -12,27 +13,28 @@ import { isOfUsers } from "../../../../state/schema_cache/queries/relations.ts";
 /** A function that the configuration names. `schema` is null if the search path resolves the name. */
 export type FunctionInput = readonly [key: string, schema: string | null, name: string];
 
-/** Most roles that one diagnosis checks. */
+/** Maximum number of roles that one diagnosis checks. */
 export const maxRoles = 50;
 
 /**
- * Returns an expression of the text of a REVOKE of what the grantor of `a` granted: `format()` with the
- * arguments. PostgreSQL revokes only grants of the current role, which is the owner for a superuser.
+ * Returns an expression for a REVOKE of what the grantor of `a` has granted: `format()` with the
+ * arguments. PostgreSQL only revokes grants of the current role; for a superuser, this is the
+ * owner.
  */
 export function revokeBy(owner: string, format: string): string {
   return `case a.grantor when ${owner} then format(${format})
     else format(E'set role %I;\\n%s\\nreset role;', pg_get_userbyid(a.grantor), format(${format})) end`;
 }
 
-/** Expression of the role that a grant `a` is for. */
+/** Expression of the role to which `a` is granted. */
 export const grantee =
   `case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
 
-/** Expression of a function `p` of the schema `s`, as ALTER and GRANT name it. */
+/** Expression of a function `p` of the schema `s`, as written in ALTER and GRANT. */
 export const functionName =
   `format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid))`;
 
-/** Item `a` of FROM: the grants on the relation `c` and its columns that the role of `p` has. */
+/** FROM item `a`: the grants on the relation `c` and its columns to the role of `p`. */
 export const grantsOf = (privileges: string): string =>
   `lateral (
       select g.grantee, g.grantor
@@ -45,7 +47,7 @@ export const grantsOf = (privileges: string): string =>
     ) a on a.grantee <> c.relowner
       and case a.grantee when 0 then true else pg_has_role(p.role_oid, a.grantee, 'USAGE') end`;
 
-/** Expression of a `search_path` for a function of the schema `s`: that, then the extra schemas. */
+/** Expression of the `search_path` for a function of the schema `s`: this schema, then the extra schemas. */
 export const functionPath = `concat_ws(', ', s.name, (
         select string_agg(quote_ident(value), ', ' order by ordinality)
         from json_array_elements_text($2::json) with ordinality

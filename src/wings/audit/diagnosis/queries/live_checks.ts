@@ -1,6 +1,7 @@
 /** Checks of the triggers that record changes for live queries. @module */
 
-/** Common table expressions: `live_uses` are recorded tables, their partitions, and what their policies use. */
+/** Common table expressions. `live_uses` are recorded tables, their partitions, and relations that
+ * their policies use. */
 export const liveInputs = `
 live_triggers as materialized (
   select g.tgrelid from pg_trigger g join pg_proc p on p.oid = g.tgfoid
@@ -19,7 +20,7 @@ live_uses (classid, oid) as (
   ) d
 )`;
 
-/** Returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+/** Returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const liveCheck = `
 select 'live-trigger', false, c.oid::regclass::text, '{}'::text[], '{}'::text[], array[format(
   E'create or replace trigger svc_live after insert or update or delete or truncate on %s\\n'

@@ -2,21 +2,21 @@
 import { isNotOfExtension } from "../../../../state/schema_cache/queries/extensions.ts";
 import { functionName, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
-/** Whether a constant of a node tree has the text: constants are bytes. */
+/** Condition: a constant in a node tree has the text. Constants are printed as bytes. */
 const hasText = (tree: string, text: string): string =>
   `${tree} like '%${[...new TextEncoder().encode(text)].join(" ")}%'`;
 
-/** Whether a node tree is the constant `true`. */
+/** Condition: a node tree is the constant `true`. */
 const isTrue = (tree: string): string =>
   `coalesce(${tree} like '{CONST :consttype 16 %:constvalue 1 [ 1 0 %', false)`;
 
-/** Expression of a condition of a policy. It opens the table, which takes time. */
+/** Expression of a policy's condition. It opens the table, which takes time. */
 export const conditionOf = (
   policy: string,
   column: "polqual" | "polwithcheck" = "polqual",
 ): string => `pg_get_expr(${policy}.${column}, ${policy}.polrelid)`;
 
-/** Expression of the roles of a policy, as SQL names them. */
+/** Expression of the roles of a policy, as written in SQL. */
 const rolesOf = (roles: string): string =>
   `(select string_agg(case x when 0 then 'public' else quote_ident(pg_get_userbyid(x)) end, ', ')
     from unnest(${roles}) x)`;
@@ -79,7 +79,7 @@ decisions as materialized (
   window decided as (partition by p.role_oid, y.polrelid, k.cmd)
 )`;
 
-/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+/** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const policyChecks: readonly string[] = [
   `select 'policy-without-rls', false, y.relation, '{}'::text[], array_agg(y.policy order by y.polname),
     array[format('alter table %s enable row level security;', y.relation)]

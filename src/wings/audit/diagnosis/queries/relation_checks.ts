@@ -105,7 +105,7 @@ owner_writes as (
     )
 )`;
 
-/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+/** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const relationChecks: readonly string[] = [
   // Without USAGE, a role of tokens is not meant to read; for the anonymous role that is an error.
   `select 'nothing-readable', p.anonymous, p.role, '{}'::text[], array_agg(p.name order by p.name),
@@ -222,9 +222,9 @@ export const relationChecks: readonly string[] = [
 ];
 
 /**
- * Returns the SELECT of views that read relations `t` of a condition with the rights of their owner. An inner
- * view with `security_invoker` reads as the role of the request, so it is not followed. One without it has a
- * separate finding.
+ * Returns the SELECT of views that read relations `t` with the rights of their owner, for a
+ * condition on `t`. An inner view with `security_invoker` reads as the request's role, so it is not
+ * followed. An inner view without it has a separate finding.
  */
 export function ownersViews(finding: string, condition: string): string {
   return `select '${finding}', false, format('%I.%I', n.nspname, v.relname), '{}',
@@ -240,7 +240,8 @@ export function ownersViews(finding: string, condition: string): string {
   group by n.nspname, v.relname`;
 }
 
-/** The comparison of the first column that refers to a user with the claim `sub`; NULL without one. */
+/** The comparison of the first column that refers to a user with the claim `sub`; NULL if there is
+ * no such column. */
 function ownCondition(relation: string): string {
   return `(
     select format('%I = (current_setting(''request.jwt.claims'', true)::json ->> ''sub'')%s', a.attname,

@@ -1,6 +1,6 @@
-/** Checks of the login role and of the roles that it takes for requests. @module */
+/** Checks of the login role and of the roles that it sets for requests. @module */
 
-/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+/** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const roleChecks: readonly string[] = [
   `select 'role-missing', true, quote_ident($3::text), '{}'::text[], '{}'::text[], array[
     format('create role %I nologin;', $3::text), format('grant %I to %s;', $3::text, l.name)

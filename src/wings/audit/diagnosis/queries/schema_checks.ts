@@ -3,7 +3,7 @@
 
 import { grantee, revokeBy } from "./inputs.ts";
 
-/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+/** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const schemaChecks: readonly string[] = [
   `select 'schema-missing', false, quote_ident(missing.name), '{}'::text[], array[missing.key],
     array[format('create schema %I;', missing.name)]

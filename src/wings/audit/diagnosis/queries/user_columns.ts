@@ -1,12 +1,10 @@
-/** Finds the columns that refer to users, for examples of policies, and columns of secrets. @module */
+/** Finds columns that refer to users, for examples of policies, and columns with secrets. @module */
 
-/** Names of tables of users, and the ends of names of their columns. */
+/** Names of tables of users, and typical ends of names of their columns. */
 const users = "users?|owners?|authors?|customers?|accounts?|members?|people|persons?|profiles?";
 
-/**
- * Returns a condition on a row of `pg_attribute`: the column is called as a user's, such as `owner`,
- * `user_id`, `created_by` or `sub`, or is a foreign key to a table of users.
- */
+/** Returns a condition on a row of `pg_attribute`: the column's name is typical for a user, such as
+ * `owner`, `user_id`, `created_by` or `sub`, or it is a foreign key to a table of users. */
 export function refersToUser(column: string): string {
   return `(
     ${column}.attname ~* '(^|_)(owner|user|sub|(author|customer|account|member|owner|user)_?id)$|^(created|owned)_by$'
@@ -18,7 +16,8 @@ export function refersToUser(column: string): string {
   )`;
 }
 
-/** Returns a condition on a row of `pg_attribute`: a text or bytes that are called as a secret. */
+/** Returns a condition on a row of `pg_attribute`: a column of texts or bytes whose name is typical
+ * for a secret. */
 export function looksSecret(column: string): string {
   return `(
     ${column}.attname ~* 'passw(or)?d|secret|(api|private)_?key|token$|(^|_)(pass|pwd|token|session)(_|$)'
