@@ -17,6 +17,7 @@ import {
   metadataTransaction,
   type Statement,
 } from "../../database/transaction.ts";
+import { readRows } from "../../database/read_rows.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { builtinModule } from "../../base/lib/builtin_modules.ts";
 import { collectGarbage } from "../../base/lib/garbage.ts";
@@ -183,8 +184,7 @@ export class MetadataReader {
   }
 
   async #rows(statements: readonly Statement[]): Promise<readonly (readonly (string | null)[])[]> {
-    const transaction = metadataTransaction([lockTimeout, ...statements], "rollback");
-    return (await this.#state.database.transaction(transaction)).rows.at(-1) ?? [];
+    return await readRows(this.#state.database, lockTimeout, ...statements);
   }
 
   #report(what: "configuration" | "roles", thrown: unknown): void {

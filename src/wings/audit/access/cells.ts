@@ -1,6 +1,6 @@
 /** The access matrix: what each request role may do with each relation and function. @module */
 import type { Config } from "../../../state/config/options.ts";
-import { metadataTransaction } from "../../../database/transaction.ts";
+import { readJson } from "../../../database/read_rows.ts";
 import type { Database } from "../../../database/database.ts";
 import {
   type AccessFacts,
@@ -53,11 +53,11 @@ export async function readAccess(database: Database, input: AccessInput): Promis
   const { config, role = null, limit } = input;
   const lists = [config.dbSchemas, config.dbExtraSearchPath].map((names) => JSON.stringify(names));
   const params = [...lists, role ?? config.dbAnonRole, role, limit?.toString() ?? null];
-  const { rows } = await database.transaction(metadataTransaction([
+  const facts = await readJson<AccessFacts>(
+    database,
     { text: settingsQuery, params: [], use: "none" },
     { text: accessQuery, params, use: "rows" },
-  ], "rollback"));
-  const facts: AccessFacts = JSON.parse(rows.at(-1)![0]![0]!);
+  );
   const cells = facts.objects.flatMap((row) => cellsOf(row, facts.roles, config.dbReadOnly));
   cells.sort((a, b) => a.relation < b.relation ? -1 : a.relation > b.relation ? 1 : 0);
   return { roles: facts.roles, cells };

@@ -1,7 +1,7 @@
 /** The contract of an API: a line for each part that clients depend on. Names are quoted for SQL. @module */
 import { type AccessMatrix, readAccess } from "../access/cells.ts";
 import type { Config } from "../../../state/config/options.ts";
-import { metadataTransaction } from "../../../database/transaction.ts";
+import { readRows } from "../../../database/read_rows.ts";
 import type { Database } from "../../../database/database.ts";
 import { versionNumber } from "../../../database/server_version.ts";
 import { printable } from "../../../base/lib/printable.ts";
@@ -195,10 +195,10 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace and c.relrowsecuri
 where n.nspname in (select json_array_elements_text($1::json))`;
 
 async function policyFacts(database: Database, { dbSchemas }: Config): Promise<readonly Fact[]> {
-  const { rows } = await database.transaction(metadataTransaction([
-    { text: policiesQuery, params: [JSON.stringify(dbSchemas)], use: "rows" },
-  ], "rollback"));
-  return rows.at(-1)!.map((
-    row,
-  ): Fact => [requoted(row[0]!), requoted(row[1]!) + printable(row[2] ?? "")]);
+  const params = [JSON.stringify(dbSchemas)];
+  const rows = await readRows(database, { text: policiesQuery, params, use: "rows" });
+  return rows.map((row): Fact => [
+    requoted(row[0]!),
+    requoted(row[1]!) + printable(row[2] ?? ""),
+  ]);
 }

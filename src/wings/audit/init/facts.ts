@@ -1,5 +1,5 @@
 /** Reads what `svc init` needs to know: schemas, roles, relations of the chosen schemas. @module */
-import { metadataTransaction } from "../../../database/transaction.ts";
+import { readJson } from "../../../database/read_rows.ts";
 import type { Database } from "../../../database/database.ts";
 import { refersToUser } from "../diagnosis/queries/user_columns.ts";
 import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
@@ -99,7 +99,7 @@ export interface TargetNames {
 
 /** Reads the server and its schemas. Rejects if the database cannot be reached. */
 export async function readServer(database: Database): Promise<ServerFacts> {
-  return await readJson(database, serverQuery, []);
+  return await readJson(database, { text: serverQuery, params: [], use: "rows" });
 }
 
 export async function readTarget(
@@ -107,21 +107,8 @@ export async function readTarget(
   { schemas, loginRole, anonRole, userRole }: TargetNames,
 ): Promise<TargetFacts> {
   const roles = [loginRole, anonRole, ...(userRole === null ? [] : [userRole])];
-  return await readJson(database, targetQuery, [
-    JSON.stringify(schemas),
-    JSON.stringify(roles),
-    loginRole,
-  ]);
-}
-
-async function readJson<Result>(
-  database: Database,
-  text: string,
-  params: readonly string[],
-): Promise<Result> {
-  const transaction = metadataTransaction([{ text, params, use: "rows" }], "rollback");
-  const { rows } = await database.transaction(transaction);
-  return JSON.parse(rows.at(-1)![0]![0]!);
+  const params = [JSON.stringify(schemas), JSON.stringify(roles), loginRole];
+  return await readJson(database, { text: targetQuery, params, use: "rows" });
 }
 
 const serverQuery = `

@@ -5,7 +5,7 @@ import { rejectFile } from "../../../state/config/handler_options.ts";
 import { loadConfig } from "../../../state/config/load.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { OptionTable } from "../../../state/config/options/option.ts";
-import { metadataTransaction } from "../../../database/transaction.ts";
+import { readJson } from "../../../database/read_rows.ts";
 import { parseConnectionString } from "../../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../../database/open.ts";
 import { diagnose } from "../diagnosis/diagnose.ts";
@@ -284,19 +284,15 @@ async function printLiveSql(
       flags.get("--live")!.matchAll(listItem),
       ([, table, column]) => [table!.trim(), column],
     );
-    const { rows } = await appState.database.transaction(metadataTransaction([
-      {
-        text: "select pg_catalog.set_config('search_path', $1, true)",
-        params: [searchPathOf(schema, others)],
-        use: "none",
-      },
-      {
-        text: tablesQuery,
-        params: [JSON.stringify(items), JSON.stringify(dbSchemas)],
-        use: "rows",
-      },
-    ], "rollback"));
-    const tables: readonly ListedTable[] = JSON.parse(rows.at(-1)![0]![0]!);
+    const tables = await readJson<readonly ListedTable[]>(appState.database, {
+      text: "select pg_catalog.set_config('search_path', $1, true)",
+      params: [searchPathOf(schema, others)],
+      use: "none",
+    }, {
+      text: tablesQuery,
+      params: [JSON.stringify(items), JSON.stringify(dbSchemas)],
+      use: "rows",
+    });
     for (const { item, problem } of tables) {
       if (problem !== null) throw new Error(`--live: ${item} ${problem}`);
     }

@@ -4,7 +4,7 @@ import {
   refusal,
   type SavepointDatabase,
 } from "../../../database/connection/savepoint_database.ts";
-import { metadataTransaction } from "../../../database/transaction.ts";
+import { readJson } from "../../../database/read_rows.ts";
 import {
   catalogueSql,
   compile,
@@ -54,9 +54,8 @@ export async function readHiddenRows(
   const read = await callerReader({ database, config, identity });
   const params = [identity.role, JSON.stringify(freshValues)];
   const statement = { text: tablesQuery, params, use: "rows" } as const;
-  const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
   const found: HiddenRows[] = [];
-  for (const table of JSON.parse(rows.at(-1)![0]![0]!) as PolicyTable[]) {
+  for (const table of await readJson<readonly PolicyTable[]>(database, statement)) {
     const name = ident(table.schema, table.name);
     const seen = async (places: readonly string[]) => {
       if (table.access === "no" || places.length === 0) return [];

@@ -5,7 +5,8 @@ import { queryOf } from "../../../api/transaction/data_plan.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
 import type { Database } from "../../../database/database.ts";
-import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
+import { readRows } from "../../../database/read_rows.ts";
+import type { Statement } from "../../../database/transaction.ts";
 
 /** A node of EXPLAIN (FORMAT JSON). */
 export interface ExplainNode {
@@ -29,8 +30,8 @@ export async function explainOperation(
     explained(main),
   ];
   try {
-    const { rows } = await database.transaction(metadataTransaction(statements, "rollback"));
-    const [{ Plan: root }] = JSON.parse(rows.at(-1)!.map(([line]) => line).join("\n"));
+    const lines = await readRows(database, ...statements);
+    const [{ Plan: root }] = JSON.parse(lines.map(([line]) => line).join("\n"));
     return root;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;

@@ -2,7 +2,7 @@
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { ConfigSource } from "../../../state/config/source.ts";
-import { metadataTransaction } from "../../../database/transaction.ts";
+import { readRows } from "../../../database/read_rows.ts";
 import type { SavepointDatabase } from "../../../database/connection/savepoint_database.ts";
 import type { TransportSetup } from "../../../api/command.ts";
 import { openGuardOf, serviceHandler } from "../../../api/handler/handler.ts";
@@ -87,8 +87,7 @@ export async function withCases<Result>(
     });
     const params = [JSON.stringify(callers.map(({ role }) => role))];
     const statement = { text: mendingSql, params, use: "rows" } as const;
-    const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
-    const sql = rows.at(-1)!.join(" ");
+    const sql = (await readRows(database, statement)).join(" ");
     if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
     return await use(state, callers);
   });

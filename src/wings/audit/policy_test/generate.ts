@@ -1,7 +1,7 @@
 /** Writes policy tests for policies that compare a column with a claim. @module */
 import { equalParam, queryName } from "../../../api/request/url/filter_param.ts";
 import { encodeText } from "../../../base/http/percent.ts";
-import { metadataTransaction } from "../../../database/transaction.ts";
+import { readRows } from "../../../database/read_rows.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import type { Column, Relation } from "../../../state/schema_cache/schema_cache.ts";
 import { compile, ident, join, literal, sql } from "../../../base/sql/fragment.ts";
@@ -54,8 +54,7 @@ where relrowsecurity and relnamespace::regnamespace = quote_ident($1)::regnamesp
 async function draftTests({ appState: { snapshot }, database }: CaseState) {
   const { config: { dbAnonRole, dbSchemas: [schema = ""] }, cache } = snapshot;
   const statement = { text: policyQuery, params: [schema, dbAnonRole], use: "rows" } as const;
-  const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
-  const drafts = rows.at(-1)!.flatMap(([name, role, list]) => {
+  const drafts = (await readRows(database, statement)).flatMap(([name, role, list]) => {
     const relation = cache!.relation({ schema, name: name! })!;
     const texts = JSON.parse(list!) as string[];
     const claims = new Map(texts.flatMap((text) => claimsOf(text, relation)));

@@ -1,7 +1,8 @@
 /** Explains the response to a request: missing privileges, and policies on rows. @module */
 import { readAccess } from "../access/cells.ts";
 import type { Identity } from "../../../state/auth/jwt_cache.ts";
-import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
+import { readRows } from "../../../database/read_rows.ts";
+import type { Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { cachedContext } from "../../../api/handler/context.ts";
 import { toResponse } from "../../../api/handler/headers.ts";
@@ -115,8 +116,7 @@ function readerOf(database: Database, settings: readonly Statement[]): ReadTexts
       ...compile(text),
       use: "rows" as const,
     }));
-    const transaction = metadataTransaction([...settings, ...texts], "rollback");
-    return (await database.transaction(transaction)).rows.at(-1)!.map(([text]) => text!);
+    return (await readRows(database, ...settings, ...texts)).map(([text]) => text!);
   };
 }
 
