@@ -202,6 +202,12 @@ adviceSuite("a polled schema", { dbSchemaWatch: "poll" }, [
   ["GET /rpc/nothing", {}, "SVC202", made],
   ["GET /reel?select=zzz(*)", {}, "SVC200", made],
   ["POST /reel", { body: { nothing: 1 } }, "SVC204", made],
+  [
+    "POST /reel",
+    { headers: { "Content-Type": "application/x-www-form-urlencoded" }, body: '{"id":1}' },
+    "SVC204",
+    "The body was read as a form: send Content-Type: application/json",
+  ],
   ["GET /reel?nothing=eq.1", {}, "42703", made],
 ]);
 

@@ -10,7 +10,7 @@ import { quotable } from "../../base/errors/quoting.ts";
 import { operatorWords } from "../request/url/operators.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import { createAdvice, isRoleRefused, privilegeAdvice } from "./privilege_advice.ts";
-import { replacesHint, requestAdvice } from "./request_advice.ts";
+import { formBody, replacesHint, requestAdvice } from "./request_advice.ts";
 import { bearerToken } from "../../state/auth/credential.ts";
 import type { AdviceContext } from "./advice_context.ts";
 import { targetRelation } from "./request_parts.ts";
@@ -98,8 +98,9 @@ function geometryAdvice({ subject }: ErrorFields, context: AdviceContext): strin
 }
 
 /** Advice for a name that a reload may add to the schema cache. */
-function staleAdvice(_facts: ErrorFields, { config }: AdviceContext): string | null {
-  const { dbSchemaWatch, dbUri } = config;
+function staleAdvice(fields: ErrorFields, context: AdviceContext): string | null {
+  if (formBody(fields, context) !== null) return null;
+  const { dbSchemaWatch, dbUri } = context.config;
   const isPolled = dbSchemaWatch === "poll" || dbSchemaWatch === "auto" && !isEmbedded(dbUri);
   return isPolled ? "If it is new, send the request again" : null;
 }

@@ -233,7 +233,7 @@ function functionName(fields: ErrorFields, context: AdviceContext): string | nul
 }
 
 /** A JSON text in a form is the name of a field. curl sends forms unless a header says otherwise. */
-function formBody({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
+export function formBody({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
   const isForm = pieces.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
   return isForm && /^\s*[{[]/.test(subject?.column ?? subject?.names?.[0] ?? "")
     ? "The body was read as a form: send Content-Type: application/json"
