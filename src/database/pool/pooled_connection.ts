@@ -48,7 +48,7 @@ export function close(pooled: PooledConnection, reason: CloseReason): void {
   pooled.connection.end();
 }
 
-/** Returns the work of a connection that has been busy since a time; else null. */
+/** Returns the work of a connection that has been busy for at least `minMs`; otherwise null. */
 export function workSince(
   { work }: PooledConnection,
   now: number,

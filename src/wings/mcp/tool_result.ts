@@ -56,7 +56,7 @@ function parseOrText(text: string): unknown {
   }
 }
 
-/** Returns the value of a header; null if the reply is not an error. */
+/** Returns the value of a header; null if the reply lacks it. */
 function headerOf(name: string, { headers }: Pick<McpReply, "headers">): string | null {
   return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
 }

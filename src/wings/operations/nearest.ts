@@ -1,4 +1,4 @@
-/** Names the operation that is nearest to a refused request. @module */
+/** Finds the operation that is most similar to a rejected request. @module */
 import { commonStart } from "../../api/request/url/scanner.ts";
 import { type OperationLine, operationText } from "./operation_file.ts";
 

@@ -91,7 +91,7 @@ where p.pronamespace = any ($1::regnamespace[]) and p.prokind = 'f'
     )
   )`;
 
-/** A function from a row of one relation to one or more rows of another. */
+/** A function that takes a row of one relation and returns rows of another. */
 export type ComputedRow = readonly [
   schema: string,
   name: string,

@@ -1,6 +1,5 @@
-/** Finds relations and functions that run a function declared `VOLATILE` when a statement reads or
- * calls them. Running such a statement twice may have an effect twice. Finds also those that run functions
- * that may change the session. @module */
+/** Finds relations and functions whose use may have an effect: they run a `VOLATILE` function, or
+ * one that may change the session. @module */
 import { isNotOfExtension } from "./extensions.ts";
 import type { SchemaCacheData } from "../schema_cache.ts";
 

@@ -62,7 +62,7 @@ function indented(lines: readonly string[]): readonly string[] {
   return lines.map((line) => `    ${line}`);
 }
 
-/** The damage that the SQL of a finding may do, by its name. */
+/** The damage that the SQL of a finding may cause, by name of the finding. */
 const cautions: ReadonlyMap<string, string | null> = new Map([
   ["policy-without-rls", "rows that no policy allows are hidden from requests afterwards"],
   ["select-policy-missing", "the rows become readable"],

@@ -1,4 +1,4 @@
-/** Checks of policies, and of what requests read past them. @module */
+/** Checks of policies, and of reads that bypass them. @module */
 import { isNotOfExtension } from "../../../../state/schema_cache/queries/extensions.ts";
 import { functionName, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
