@@ -1,4 +1,5 @@
 /** Identifiers of a request, by which an operator finds its lines in several logs. @module */
+import { maxNameBytes } from "../sql/fragment.ts";
 import { type SpanContext, traceparentOf } from "./trace_context.ts";
 
 export interface RequestIdentifiers {
@@ -24,9 +25,6 @@ function uuid(): string {
   const time = Date.now().toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }
-
-/** PostgreSQL cuts longer names (NAMEDATALEN). */
-const maxNameBytes = 63;
 
 /**
  * Returns `application_name` for a request: it names the request's span, or else its identifier.

@@ -55,7 +55,7 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly Sql[]): Sq
 }
 
 /** Maximum bytes of a name in PostgreSQL, which truncates longer ones. */
-const maxNameBytes = 63;
+export const maxNameBytes = 63;
 
 /** Prefix of the names that svc adds to a statement. No alias or column that a client names may have it. */
 export const ownPrefix = "svc:";

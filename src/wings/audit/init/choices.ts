@@ -1,4 +1,5 @@
 /** The choices of `svc init`: names of roles and schemas, and relations to grant. @module */
+import { maxNameBytes } from "../../../base/sql/fragment.ts";
 import { nearest } from "../../../base/lib/nearest.ts";
 import { type OwnerColumn, type RelationFacts, type TargetNames, usualLoginRole } from "./facts.ts";
 
@@ -10,9 +11,6 @@ export const defaultNames = {
   /** Schema to create in a database without relations. */
   schema: "api",
 } as const;
-
-/** Maximum bytes of a name. PostgreSQL truncates longer ones. */
-const maxNameBytes = 63;
 
 /** All inputs of the SQL and the configuration file. */
 export interface Choices extends TargetNames {
@@ -85,7 +83,9 @@ function schemaProblem(name: string): string | null {
 function lengthProblem(name: string): string | null {
   const bytes = new TextEncoder().encode(name).length;
   if (name.includes("\0")) return "a name contains U+0000";
-  return bytes <= maxNameBytes ? null : `${JSON.stringify(name)} is longer than 63 bytes`;
+  return bytes <= maxNameBytes
+    ? null
+    : `${JSON.stringify(name)} is longer than ${maxNameBytes} bytes`;
 }
 
 /** Returns the problem of equal names that must differ; otherwise null. */
