@@ -47,16 +47,12 @@ interface LiveRequest {
 }
 
 export class LiveEndpoint {
-  readonly groups: LiveGroups;
-  readonly reader: ChangeReader;
-  /** Called with the error of a rejected request. */
-  readonly onRefused: (error: unknown) => void;
-
-  constructor(parts: Pick<LiveEndpoint, "groups" | "onRefused" | "reader">) {
-    this.groups = parts.groups;
-    this.reader = parts.reader;
-    this.onRefused = parts.onRefused;
-  }
+  constructor(
+    private readonly groups: LiveGroups,
+    private readonly reader: ChangeReader,
+    /** Called with the error of a rejected request. */
+    private readonly onRefused: (error: unknown) => void,
+  ) {}
 
   /** Responds to a request below `prefix`. Rejects with errors of the API. */
   async respond(exchange: Exchange, prefix: string): Promise<Reply> {

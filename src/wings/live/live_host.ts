@@ -82,7 +82,7 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
   }, { once: true });
   const onRefused = (error: unknown) =>
     refusals.increment(errorFacts(error, appState.dialect).code);
-  return new LiveEndpoint({ groups, reader, onRefused });
+  return new LiveEndpoint(groups, reader, onRefused);
 }
 
 /** Returns a function that finds revoked tokens and keys after a change of their lists. */

@@ -71,7 +71,7 @@ async function receive(
     const { id } = objectOf(body);
     return protocolError(-32601, "Method not found", { status: 404, id });
   }
-  const response = await answer(new Session(host, message, { identity, facts }), body);
+  const response = await answer(new Session(host, message, identity, facts), body);
   const { status } = response;
   // The library sets `Connection`, which is up to the server (RFC 9110, section 7.6.1).
   const headers = [...response.headers].filter(([name]) => name !== "connection");

@@ -63,9 +63,6 @@ export function mcpWing(load: LoadMcp = loadMcp): Wing {
 /** The endpoint of a service. It exists from the first message on. */
 class McpHost implements PathHost {
   readonly route = "_mcp";
-  readonly #appState: HandlerState;
-  readonly #load: LoadMcp;
-  readonly #path: string;
   #opening: Promise<McpEndpoint> | null = null;
   /** Returns the context of API requests that a message causes. */
   readonly contextOf = changedContext((snapshot) => ({
@@ -74,23 +71,23 @@ class McpHost implements PathHost {
   }));
 
   /** The path is fixed, because the option is not reloadable. */
-  constructor(appState: HandlerState, path: string, load: LoadMcp) {
-    this.#appState = appState;
-    this.#path = path;
-    this.#load = load;
-  }
+  constructor(
+    private readonly appState: HandlerState,
+    private readonly path: string,
+    private readonly load: LoadMcp,
+  ) {}
 
   /** Returns whether a raw path belongs to the endpoint. */
   matches(path: string): boolean {
-    const { mcpAuthorizationServers } = this.#appState.snapshot.config as McpConfig;
-    return path === this.#path ||
-      (mcpAuthorizationServers !== null && path === metadataPrefix + this.#path);
+    const { mcpAuthorizationServers } = this.appState.snapshot.config as McpConfig;
+    return path === this.path ||
+      (mcpAuthorizationServers !== null && path === metadataPrefix + this.path);
   }
 
   /** Returns the origins that CORS allows: `none` for no origin, null for any. */
   allowedOrigins(path: string): readonly string[] | null | "none" {
     if (path.startsWith(metadataPrefix)) return null;
-    return (this.#appState.snapshot.config as McpConfig).mcpAllowedOrigins ?? "none";
+    return (this.appState.snapshot.config as McpConfig).mcpAllowedOrigins ?? "none";
   }
 
   /** Responds to a request for one of the paths. Never rejects. */
@@ -106,8 +103,8 @@ class McpHost implements PathHost {
   }
 
   async #open(): Promise<McpEndpoint> {
-    this.#opening ??= this.#load().then(({ openEndpoint }) =>
-      openEndpoint(hostFacts(this.#appState))
+    this.#opening ??= this.load().then(({ openEndpoint }) =>
+      openEndpoint(hostFacts(this.appState))
     );
     try {
       return await this.#opening;
@@ -156,21 +153,17 @@ class HostedMessage implements McpMessage {
   readonly request: Request;
   readonly path: string;
   readonly snapshot: McpMessage["snapshot"];
-  readonly #exchange: Exchange;
-  readonly #host: McpHost;
   /** The bookmark of the last call that returned one. */
   #bookmark: string | null = null;
 
-  constructor(exchange: Exchange, host: McpHost) {
+  constructor(private readonly exchange: Exchange, private readonly host: McpHost) {
     this.request = exchange.request;
     this.path = exchange.pieces.path;
     this.snapshot = exchange.context.snapshot as McpMessage["snapshot"];
-    this.#exchange = exchange;
-    this.#host = host;
   }
 
   async admit(audience: string | null): Promise<Identity> {
-    const exchange = this.#exchange;
+    const exchange = this.exchange;
     const expected = audience ?? this.snapshot.config.jwtAud;
     const identity = await authenticateRequest(exchange, expected);
     exchange.identity = identity;
@@ -180,7 +173,7 @@ class HostedMessage implements McpMessage {
   }
 
   async receive(maxBytes: number): Promise<Uint8Array> {
-    const own = bodyOptions(this.#exchange);
+    const own = bodyOptions(this.exchange);
     const limit = own.maxBytes === 0 ? maxBytes : Math.min(own.maxBytes, maxBytes);
     const options = { ...own, maxBytes: limit };
     const payload = await receiveBody(this.request, () => new RawDecoder("text"), options);
@@ -188,11 +181,11 @@ class HostedMessage implements McpMessage {
   }
 
   operations(): readonly DescribedOperation[] {
-    return permittedOperations(this.#exchange) ?? [];
+    return permittedOperations(this.exchange) ?? [];
   }
 
   fail(thrown: unknown): Reply {
-    return failureReply(this.#exchange, thrown);
+    return failureReply(this.exchange, thrown);
   }
 
   /** Returns the reply of the endpoint, with the bookmark of its calls. */
@@ -202,7 +195,7 @@ class HostedMessage implements McpMessage {
 
   async call(call: McpCall): Promise<McpReply> {
     const started = performance.timeOrigin + performance.now();
-    const { info, statements, context: { appState } } = this.#exchange;
+    const { info, statements, context: { appState } } = this.exchange;
     const exchange = this.#exchangeOf(call);
     const reply = await answer(exchange);
     this.#bookmark = reply.bookmark ?? this.#bookmark;
@@ -219,10 +212,10 @@ class HostedMessage implements McpMessage {
 
   /** Returns the exchange of a call, with the identity of the message. */
   #exchangeOf(call: McpCall): Exchange {
-    const { identity, credential, timing, info, context: { appState } } = this.#exchange;
+    const { identity, credential, timing, info, context: { appState } } = this.exchange;
     const [request, pieces] = this.#requestOf(call);
     const { config } = this.snapshot;
-    const { identifiers } = this.#exchange;
+    const { identifiers } = this.exchange;
     const { client = null, waitUntil } = info;
     const exchange = new Exchange(request, this.#contextOf(call), {
       info: { client, ...(waitUntil === undefined ? {} : { waitUntil }) },
@@ -240,7 +233,7 @@ class HostedMessage implements McpMessage {
   }
 
   #contextOf({ subject, isReadOnly }: McpCall): Context {
-    const context = this.#host.contextOf(this.#exchange.context);
+    const context = this.host.contextOf(this.exchange.context);
     const { snapshot, snapshot: { config } } = context;
     // The configuration of plans stays the same.
     if (isReadOnly) {
@@ -254,7 +247,7 @@ class HostedMessage implements McpMessage {
   #requestOf(call: McpCall): readonly [Request, RawRequest] {
     const { method, path, query, body, signal } = call;
     const headers: Record<string, string> = {};
-    const message = this.#exchange.pieces;
+    const message = this.exchange.pieces;
     for (const [name, value] of Object.entries(message.headers)) {
       if (!ofMessage.test(name)) headers[name] = value;
     }

@@ -5,7 +5,6 @@
  */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { DescribedOperation } from "../../api/described_operation.ts";
-import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { AgentWrite } from "../../base/observe/observation.ts";
 import type { Reply } from "../../api/response/reply.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
@@ -96,10 +95,4 @@ export interface McpCall {
 }
 
 /** The reply of the API. */
-export interface McpReply {
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
-  /** Bytes of the content; null if unknown. */
-  readonly length: number | null;
-}
+export type McpReply = Pick<Reply, "content" | "headers" | "length" | "status">;

@@ -21,31 +21,19 @@ export interface MessageFacts {
 
 /** Reports the failure of an API request that a tool needs. */
 export class ApiFailure extends Error {
-  readonly reply: McpReply;
-
-  constructor(reply: McpReply) {
+  constructor(readonly reply: McpReply) {
     super(`the API answered with status ${reply.status}`);
-    this.reply = reply;
   }
 }
 
 /** A message from an authenticated client. */
 export class Session {
-  readonly host: McpHostFacts;
-  readonly message: McpMessage;
-  readonly identity: Identity;
-  readonly facts: MessageFacts;
-
   constructor(
-    host: McpHostFacts,
-    message: McpMessage,
-    { identity, facts }: Pick<Session, "identity" | "facts">,
-  ) {
-    this.host = host;
-    this.message = message;
-    this.identity = identity;
-    this.facts = facts;
-  }
+    readonly host: McpHostFacts,
+    readonly message: McpMessage,
+    readonly identity: Identity,
+    readonly facts: MessageFacts,
+  ) {}
 
   get config(): McpConfig {
     return this.message.snapshot.config;
