@@ -68,7 +68,7 @@ const points:
       await form.getByRole("textbox", { name: "title" }).fill(title);
       await form.getByRole("button", { name: "Save" }).click();
       await shown.getByText(title, { exact: true }).waitFor();
-      const saved = page.getByRole("status").filter({ hasText: /^Saved \d+ · Show$/ });
+      const saved = page.getByRole("status").filter({ hasText: /^Saved row \d+ · Show$/ });
       const { y } = (await saved.boundingBox())!;
       ok(y >= 0 && y < page.viewportSize()!.height, `the message is at ${y} px`);
     }],

@@ -32,7 +32,8 @@ const rows: readonly (readonly [sql: string, rows: unknown])[] = [
   ]],
   ["select ts_stat('select ''a''::tsvector')", [400, refusal]],
   // Writes, and more than one statement.
-  ["delete from film", [400, 'syntax error at or near "from"']],
+  ["delete from film", [400, "Expected SELECT, WITH, VALUES or TABLE instead of DELETE"]],
+  ["-- a comment\ndelete from film", [400, 'syntax error at or near "from"']],
   ["with a as (delete from film returning 1) select * from a", [400, writing]],
   ["select lo_create(0)", [400, "cannot execute lo_create() in a read-only transaction"]],
   ["select 1; select 2", [400, 'syntax error at or near ";"']],

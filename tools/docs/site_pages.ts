@@ -61,15 +61,14 @@ const languages: Readonly<Record<string, string>> = {
   yml: "yaml",
 };
 
+/** Examples are not in the sidebar, whose order leads from page to page. */
+const exampleHead = "---\nsearch: false\nprev: false\nnext: false\n---\n\n";
+
 /** Returns the page of a file of `examples/`. The search of the site leaves it out. */
 export function examplePage(path: string, text: string, { repository }: SiteFacts): string {
   const language = languages[path.split(".").at(-1)!] ?? "text";
   const fence = text.includes("```") ? "````" : "```";
-  return `---
-search: false
----
-
-# ${path.split("/").at(-1)}
+  return `${exampleHead}# ${path.split("/").at(-1)}
 
 [${path}](${repository}/blob/main/${path}) of the repository:
 
@@ -82,7 +81,7 @@ ${fence}
 /** Returns the page of a folder of `examples/`, with its files. */
 export function folderPage(path: string, files: readonly string[]): string {
   const items = files.map((file) => `- [${file}](./${exampleOf(file)})`);
-  return `---\nsearch: false\n---\n\n# ${path}\n\n${items.join("\n")}\n`;
+  return `${exampleHead}# ${path}\n\n${items.join("\n")}\n`;
 }
 
 /** Fills the landing page. */

@@ -55,6 +55,7 @@ export default {
     nav: [
       { text: "Guides", link: "/overview" },
       { text: "Options", link: "/reference/options" },
+      { text: "Examples", link: "/examples/" },
       { text: version, link: `${repository}/blob/main/CHANGELOG.md` },
     ],
     socialLinks: [{ icon: "github", link: repository }],

@@ -32,7 +32,7 @@ export function AccessPage(): View {
       <header><h1>Access</h1>
         <p class="muted">The actions of each role in the schema ${schema}. Press one for its reasons.</p>
       </header>
-      <p class="hint">Capital: all rows. Small: rows by policies. 0: no policy allows one. *: some columns.
+      <p class="hint">S, I, U, D: select, insert, update, delete. X: execute. Capital: all rows. Small: rows by policies. 0: no policy allows one. *: some columns.
         !: past policies of a table below the view. –: refused.</p>
       ${isCut && html`<p class="hint">Shown are the first ${maxListed} relations and functions each:
         <code>svc access</code> prints all.</p>`}

@@ -1,29 +1,12 @@
 /// <reference lib="dom" />
-/** Shows a request before it is sent, and the error in the response. @module */
-import { percentDecode } from "../../../base/http/percent.ts";
-import { prettyJson } from "../../../base/lib/json_text.ts";
+/** Shows the error in a response. @module */
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import type { ApiError } from "./api.ts";
-import { type ApiCall, targetOf } from "./code.ts";
-import { isJson } from "./edit.ts";
+import type { ApiCall } from "./code.ts";
 import { html, lazy, type View } from "./view.ts";
 
 /** The button that explains a response, loaded with the first response that needs it. */
 export const Why = lazy(async () => (await import("./why.ts")).Why as never);
-
-/** Method, target, headers and body of a request. */
-export function CallPreview({ call }: { readonly call: ApiCall }): View {
-  const headers = call.headers.map(([name, value]) => `${name}: ${value}`);
-  const lines = [`${call.method} ${percentDecode(targetOf(call), "replace")}`, ...headers];
-  const { body } = call;
-  if (body !== null) lines.push("", isJson(body) ? prettyJson(body) : body);
-  return html`
-    <div class="field">
-      <span class="hint">Request</span>
-      <pre tabindex="0" aria-label="Request">${lines.join("\n")}</pre>
-    </div>
-  `;
-}
 
 /** Message, details, hint and code of the error of a call. */
 export function ErrorBox(

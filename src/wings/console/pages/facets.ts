@@ -51,7 +51,9 @@ function FacetValues(
 ): View {
   const choice: ChartChoice = { by: column, period: null, measure: "count", of: "" };
   const keys = chartKeys(choice, relation);
-  const counted = { ...chartQuery(choice, relation, query), limit: maxValues };
+  const { order, ...chart } = chartQuery(choice, relation, query);
+  const byValue = { column: keys.group, descending: false };
+  const counted = { ...chart, order: [...order, byValue], limit: maxValues };
   const { loaded } = useAnswer(readCall(relation, formatQuery(counted)));
   const rows = useMemo(() => loaded?.answer == null ? null : rowsOf(loaded.answer), [loaded]);
   const labels = useLabels(relation, rows).get(column);

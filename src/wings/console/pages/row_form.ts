@@ -5,7 +5,8 @@ import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts
 import { type ApiError, callApi, errorOf, rowsOf } from "./api.ts";
 import type { ApiCall } from "./code.ts";
 import { formText, type GridRow, keyQuery, problemOf, valueOf, writeCall } from "./edit.ts";
-import { CallPreview, ErrorBox } from "./exchange.ts";
+import { CallPreview } from "./call_preview.ts";
+import { ErrorBox } from "./exchange.ts";
 import { type Reference, referencesOf } from "./labels.ts";
 import { guarded, profileHeader, readCall, serviceState } from "./model.ts";
 import { ValueInput } from "./value_input.ts";
@@ -24,8 +25,8 @@ interface RowFormProps extends RowFormTarget {
   readonly onSaved: OnSaved;
 }
 
-/** Receives the first row that was written, and the number of rows. */
-type OnSaved = (row: GridRow, count: number) => void;
+/** Receives the rows that were written, at least one. */
+type OnSaved = (rows: readonly GridRow[]) => void;
 
 /** Texts of fields by column; null means NULL. Other columns keep their value or get their default. */
 type FormValues = Readonly<Record<string, string | null>>;
@@ -36,6 +37,7 @@ const noValues: FormValues = Object.create(null);
 /** The form. In a new row, required columns come first. */
 export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps): View {
   const [values, setValues] = useState<FormValues>(noValues);
+  const [file, setFile] = useState<string | null>(null);
   const [isSubmitted, setSubmitted] = useState(false);
   const current = useRowTag(relation, row);
   const { error, isBusy, send } = useSending(onSaved);
@@ -44,19 +46,15 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
   const references = useMemo(() => referencesOf(relation), [relation]);
   const [changes, problems] = rowOfForm(columns, values, row === null);
   const profile = profileHeader(relation.schema, "PATCH");
-  const call = writeCall(relation, { row, changes, profile, tag: current.tag });
+  const rowCall = writeCall(relation, { row, changes, profile, tag: current.tag });
+  const call = file === null ? rowCall : fileCall(rowCall, file);
   const isUnchanged = row !== null && Object.keys(values).length === 0;
   const submit = (event: Event) => {
     event.preventDefault();
+    if (file !== null) return void send(call);
     setSubmitted(true);
     document.getElementById(`field-${Array.from(problems.keys())[0]}`)?.focus();
     if (problems.size === 0 && current.isKnown && !isUnchanged) void send(call);
-  };
-  const sendFile = async ({ target }: Event) => {
-    const [file] = (target as HTMLInputElement).files!;
-    if (file === undefined) return;
-    const headers = [["Content-Type", "text/csv"], ...call.headers.slice(1)] as const;
-    await send({ ...call, headers, body: await file.text() });
   };
   const isStale = current.row !== null &&
     columns.some(({ name }) => formText(current.row![name]) !== formText(row?.[name]));
@@ -66,7 +64,8 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
   return html`
     <${Dialog} ...${{ title, onClose }} kind=${only === undefined ? "drawer" : ""}>
       <form class="stack" onSubmit=${submit}>
-        ${columns.map((column) =>
+        ${row === null && html`<${FileInput} onFile=${setFile} />`}
+        ${file === null && columns.map((column) =>
           html`
             <${Field} key=${column.name} ...${{ column }} isNew=${row === null}
               reference=${references.find((each) => each.column === column.name)}
@@ -81,8 +80,6 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
         ${isStale &&
           html`<p class="hint" role="status">The row has changed since the page was loaded.
           These are its values now.</p>`}
-        ${row === null && html`<label class="field">Rows of a CSV file
-          <input type="file" accept=".csv,text/csv" onChange=${sendFile} /></label>`}
         <${CallPreview} call=${call} />
         ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
         <div class="row actions">
@@ -93,6 +90,24 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
       </form>
       <//>
   `;
+}
+
+/** Takes the text of a CSV file; null if the choice is cancelled. */
+function FileInput({ onFile }: { readonly onFile: (text: string | null) => void }): View {
+  const read = async ({ target }: Event) => {
+    const [file] = (target as HTMLInputElement).files!;
+    onFile(await file?.text() ?? null);
+  };
+  return html`
+    <label class="field">Rows of a CSV file, instead of one row
+      <input type="file" accept=".csv,text/csv" onChange=${read} /></label>
+  `;
+}
+
+/** Returns the request that inserts the rows of a CSV file, all or none. */
+function fileCall(call: ApiCall, text: string): ApiCall {
+  const headers = [["Content-Type", "text/csv"], ...call.headers.slice(1)] as const;
+  return { ...call, headers, body: text };
 }
 
 /** Returns the text of a field, as entered or from the row; null for NULL. */
@@ -186,7 +201,7 @@ export function useSending(onSaved: OnSaved) {
       const rows = rowsOf(answer);
       const failure = errorOf(answer) ?? (rows.length === 0 ? unchanged : null);
       if (failure !== null) setError(failure);
-      else onSaved(rows[0]!, rows.length);
+      else onSaved(rows);
     });
     setBusy(false);
   };

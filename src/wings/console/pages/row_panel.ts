@@ -5,7 +5,8 @@ import type { ConsoleRelation, ConsoleRelationship } from "../server/console_sch
 import { callApi } from "./api.ts";
 import { cellText, valueText } from "./cells.ts";
 import { filtersText, type GridRow, hasKey, writeCall } from "./edit.ts";
-import { CallPreview, ErrorBox } from "./exchange.ts";
+import { CallPreview } from "./call_preview.ts";
+import { ErrorBox } from "./exchange.ts";
 import { foreignLinks, useLabels } from "./labels.ts";
 import { guarded, profileHeader, readCall, relationshipsOf, verbsOf } from "./model.ts";
 import { hrefOf } from "./route.ts";

@@ -98,7 +98,7 @@ function SqlForm({ shown, isBusy, run }: SqlFormProps): View {
   };
   return html`
     <form class="stack bar" onSubmit=${onSubmit}>
-      <textarea class="mono" rows="6" aria-label="SQL" spellcheck="false" autofocus
+      <textarea class="mono" rows="6" aria-label="SQL" spellcheck="false" ref=${takeFocus}
         value=${sql.value} onKeyDown=${onKeyDown} onInput=${withText((text) =>
           sql.value = text
         )}></textarea>
@@ -111,6 +111,11 @@ function SqlForm({ shown, isBusy, run }: SqlFormProps): View {
       </div>
     </form>
   `;
+}
+
+/** Focuses an element once: the same function is called only when the element is made. */
+function takeFocus(element: HTMLElement | null): void {
+  element?.focus();
 }
 
 /** Returns the response without the last row if it was truncated; that row only shows that more follow. */

@@ -4,10 +4,10 @@ import { queryName } from "../../../api/request/url/filter_param.ts";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
 import { rowsOf } from "./api.ts";
-import { cellText, csvText } from "./cells.ts";
+import { csvText } from "./cells.ts";
 import type { ApiCall } from "./code.ts";
 import { CodePanel, codeShown } from "./code_panel.ts";
-import { type GridRow, hasKey, keyQuery } from "./edit.ts";
+import { type GridRow, hasKey } from "./edit.ts";
 import { ErrorBox, Why } from "./exchange.ts";
 import { FilterBar } from "./filter_bar.ts";
 import {
@@ -19,10 +19,10 @@ import {
   type TableQuery,
 } from "./filters.ts";
 import { Grid } from "./grid.ts";
-import { readCall, relationOf, verbsOf } from "./model.ts";
+import { readCall, relationOf, serviceState, verbsOf } from "./model.ts";
 import { linksOf, type LoadedRows, Pager, type RowCount } from "./pager.ts";
 import { memorable, remember } from "./recent.ts";
-import { hrefOf, navigate, type PageRoute, route } from "./route.ts";
+import { navigate, type PageRoute, route } from "./route.ts";
 import { useAnswer } from "./loading.ts";
 import { ViewAs } from "./identity.ts";
 import { useLabels } from "./labels.ts";
@@ -33,6 +33,7 @@ import { Empty, emptyPage, html, lazy, saveFile, type View } from "./view.ts";
 /** Parts that are loaded when first shown. */
 const RowForm = lazy(async () => (await import("./row_form.ts")).RowForm as never);
 const RowPanel = lazy(async () => (await import("./row_panel.ts")).RowPanel as never);
+const Notice = lazy(async () => (await import("./notice.ts")).Notice as never);
 const ChartView = lazy(async () => (await import("./chart_view.ts")).ChartView as never);
 const PlanView = lazy(async () => (await import("./plan_view.ts")).PlanView as never);
 
@@ -122,38 +123,22 @@ function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
   const [notice, setNotice] = useState<View>(null);
   useEffect(() => setNotice(null), [relation]);
   const onClose = () => setDialog(null);
-  const close = (verb: string, row: GridRow, count = 1) => {
+  const close = (verb: string, rows: readonly GridRow[]) => {
     onClose();
-    setNotice(noticeOf(relation, verb, { row, count }));
+    setNotice(html`<${Notice} ...${{ relation, verb, rows }} />`);
     onChanged();
   };
   const edit = (target: RowFormTarget) => {
-    const onSaved = (row: GridRow, count: number) =>
-      close(target.row === null ? "Inserted" : "Saved", row, count);
+    const onSaved = (rows: readonly GridRow[]) =>
+      close(target.row === null ? "Inserted" : "Saved", rows);
     setDialog(html`<${RowForm} ...${{ ...target, onClose, onSaved }} />`);
   };
   const open = (row: GridRow) =>
     setDialog(html`
-      <${RowPanel} ...${{ relation, row, onClose }} onDeleted=${() => close("Deleted", row)}
+      <${RowPanel} ...${{ relation, row, onClose }} onDeleted=${() => close("Deleted", [row])}
         onEdit=${() => edit({ relation, row })} />
     `);
   return { dialog, notice, edit, open };
-}
-
-/** Returns the number of written rows. A single row is named by its key, with a link, because the
- * page may not show it. */
-function noticeOf(
-  relation: ConsoleRelation,
-  verb: string,
-  { row, count }: { readonly row: GridRow; readonly count: number },
-): View {
-  if (count > 1) return html`<p class="bar" role="status">${verb} ${count} rows</p>`;
-  const { schema, name, primaryKey } = relation;
-  const columns = hasKey(relation, row) ? primaryKey : [];
-  const key = columns.map((column) => cellText(row[column])).join(", ");
-  const href = hrefOf({ page: "table", schema, name, query: keyQuery(relation, row) });
-  const link = verb !== "Deleted" && key !== "" && [" · ", html`<a href=${href}>Show</a>`];
-  return html`<p class="bar" role="status">${verb} ${key || "a row"}${link}</p>`;
 }
 
 function relationHead({ name, isView, comment }: ConsoleRelation): View {
@@ -209,6 +194,8 @@ function noRowsView({ filters, others }: TableQuery, call: ApiCall): View {
       <p>${filters.length + others.length > 0
         ? "No row fits the filters, or a policy hides them from the role and its claims."
         : "The table is empty, or a policy hides its rows from the role and its claims."}</p>
+      ${serviceState.value?.features.signIn === true && html`<p>If policies read claims, set them by
+        the button with the role's name, for example <code>{"sub": "1"}</code>.</p>`}
       <${Why} call=${call} />
       <//>
   `;

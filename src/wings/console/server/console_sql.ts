@@ -49,7 +49,12 @@ export async function consoleSql(appState: HandlerState, request: Request): Prom
   }
   const { sql = "", isExplained = false, token = null } = parseJsonObject(await request.text()) ??
     {};
-  const query = String(sql).replace(/[\s;]+$/, "");
+  const query = String(sql).replace(/[\s;]+$/, "").trimStart();
+  const [word] = /^[a-z]+/i.exec(query) ?? [];
+  if (word !== undefined && !/^(?:select|with|values|table)$/i.test(word)) {
+    const message = `Expected SELECT, WITH, VALUES or TABLE instead of ${word.toUpperCase()}`;
+    throw new AdminDataError(400, message);
+  }
   const before = await settingsOf(appState, typeof token === "string" ? token : null);
   const rows = `select * from (\n${query}\n) as query`;
   try {
