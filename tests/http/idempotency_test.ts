@@ -133,6 +133,8 @@ const others: readonly (readonly [line: string, parts: RequestParts])[] = [
     { body: { customer: "Hal" }, headers: { "Content-Type": "application/json; charset=utf-8" } },
   ],
   ["POST /orders", { body: { customer: "Hal" }, headers: { "Content-Profile": "api" } }],
+  ["POST /orders", { body: { customer: "Hal" }, headers: { "If-Match": '"a"' } }],
+  ["POST /orders", { body: { customer: "Hal" }, headers: { "If-None-Match": "*" } }],
 ];
 
 for (const each of [suite, pgrst]) {

@@ -14,6 +14,7 @@ import {
 } from "../../base/http/request_id.ts";
 import { spanOf } from "../../base/http/trace_context.ts";
 import { lengthError } from "../request/length_limits.ts";
+import { preconditionHeaders } from "../request/preconditions.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import { type Context, Exchange, type RequestInfo } from "./exchange.ts";
@@ -90,7 +91,7 @@ function asStored(
     : { ...raw, cookies: maskCookie(raw.cookies, jwtCookieName) };
   if (serverCompression === null) return pieces;
   const { headers } = pieces;
-  const conditions = (["if-match", "if-none-match"] as const)
+  const conditions = preconditionHeaders
     .flatMap((name) => headers[name] === undefined ? [] : [[name, uncodedTags(headers[name])]]);
   if (conditions.length === 0) return pieces;
   return { ...pieces, headers: { ...headers, ...Object.fromEntries(conditions) } };

@@ -3,6 +3,7 @@
 import { sha256 } from "../../base/lib/sha256.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { canonicalQuery, splitQuery } from "./url/query_string.ts";
+import { preconditionHeaders } from "./preconditions.ts";
 import type { RawRequest } from "./raw_request.ts";
 import type { Payload } from "./body/body_decoder.ts";
 
@@ -33,6 +34,7 @@ const decidingHeaders = [
   "prefer",
   "accept-profile",
   "content-profile",
+  ...preconditionHeaders,
 ] as const;
 
 /** Returns a hash of everything that influences a write and its response. Requests are equal if

@@ -10,6 +10,9 @@ export interface Preconditions {
   readonly ifNoneMatch: TagList | null;
 }
 
+/** Names of the headers. */
+export const preconditionHeaders = ["if-match", "if-none-match"] as const;
+
 export const noPreconditions: Preconditions = { ifMatch: null, ifNoneMatch: null };
 
 const maxTags = 64;

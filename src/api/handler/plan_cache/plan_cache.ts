@@ -6,7 +6,11 @@ import type { Query } from "../../query/query.ts";
 import { tagsParam } from "../../query/row_version.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
 import { parseHead } from "../../request/parse_request.ts";
-import { noPreconditions, readPreconditions } from "../../request/preconditions.ts";
+import {
+  noPreconditions,
+  preconditionHeaders,
+  readPreconditions,
+} from "../../request/preconditions.ts";
 import type { PayloadReader } from "../../request/body/payload.ts";
 import type { RawRequest } from "../../request/raw_request.ts";
 import type { RoleSettings } from "../../../state/config/in_database.ts";
@@ -15,13 +19,7 @@ import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import type { ParamValue } from "../../../base/sql/fragment.ts";
 import { type DataPlan, queryOf } from "../../transaction/data_plan.ts";
 import type { PlannedQuery, ScriptKind } from "../../transaction/script.ts";
-import {
-  canonicalOf,
-  payloadKey,
-  preconditionHeaders,
-  type QueryShape,
-  queryWith,
-} from "./query_shape.ts";
+import { canonicalOf, payloadKey, type QueryShape, queryWith } from "./query_shape.ts";
 import type { Payload } from "../../request/body/body_decoder.ts";
 
 interface PlanBasis {

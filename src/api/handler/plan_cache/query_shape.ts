@@ -2,6 +2,7 @@
 import { operators } from "../../request/url/operators.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
+import { preconditionHeaders } from "../../request/preconditions.ts";
 import type { RawRequest } from "../../request/raw_request.ts";
 import { type CursorPosition, readCursor, writeCursor } from "../../request/url/cursor_text.ts";
 import {
@@ -109,9 +110,6 @@ function preconditionsKey(headers: RawRequest["headers"]): string {
   }
   return key;
 }
-
-/** Headers whose tags become a parameter. */
-export const preconditionHeaders = ["if-match", "if-none-match"] as const;
 
 /** Returns the part of the key for the body; null if the plan cannot be cached. */
 export function payloadKey(payload: Payload | null): string | null {
