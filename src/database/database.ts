@@ -3,6 +3,7 @@ import type { Dialect } from "../base/dialect.ts";
 import type { BodySpool } from "../base/lib/body_spool.ts";
 import type { Deadline } from "../base/lib/time_limits.ts";
 import type { Histogram } from "../base/observe/metric_registry.ts";
+import type { PoolCounts } from "../base/observe/metrics.ts";
 import type { Transaction, TransactionEvents, TransactionResult } from "./transaction.ts";
 
 export interface Caller {
@@ -17,6 +18,8 @@ export interface Caller {
   readonly events?: TransactionEvents | null;
 }
 
+export type { PoolCounts };
+
 /** Measures how long transactions wait in the queue of a pool. */
 export interface QueueTiming {
   queueMs: number;
@@ -25,14 +28,6 @@ export interface QueueTiming {
 /** Defaults of implicit transactions. JIT is off, because it costs short statements more than it saves. */
 export const connectionSetup = "set default_transaction_isolation = 'read committed'; " +
   "set default_transaction_read_only = off; set jit = off";
-
-export interface PoolCounts {
-  readonly max: number;
-  readonly open: number;
-  readonly inUse: number;
-  readonly waiting: number;
-  readonly timeouts: number;
-}
 
 export interface Subscription {
   readonly version: string;

@@ -2,6 +2,21 @@
 import type { Histogram, MetricRegistry } from "./metric_registry.ts";
 import { type Schedule, untilNextSecond } from "../lib/timers.ts";
 
+export interface PoolCounts {
+  readonly max: number;
+  readonly open: number;
+  readonly inUse: number;
+  readonly waiting: number;
+  readonly timeouts: number;
+}
+
+/** Totals since the creation of the cache. */
+export interface JwtCacheCounts {
+  readonly lookups: number;
+  readonly hits: number;
+  readonly evictions: number;
+}
+
 /** Values of the metrics of each thread. Counters begin at 0 when the service starts. */
 export interface Metrics {
   readonly build: {
@@ -10,20 +25,10 @@ export interface Metrics {
     /** Number of the server's version; empty before the first load of the schema cache. */
     readonly postgres: string;
   };
-  readonly pool: {
-    readonly max: number;
-    readonly open: number;
-    readonly inUse: number;
-    readonly waiting: number;
-    readonly timeouts: number;
-  };
+  readonly pool: PoolCounts;
   /** Seconds that transactions waited for a connection; null without a pool. */
   readonly queueSeconds: Histogram | null;
-  readonly jwtCache: {
-    readonly lookups: number;
-    readonly hits: number;
-    readonly evictions: number;
-  };
+  readonly jwtCache: JwtCacheCounts;
 }
 
 /** The numbers that each service has: help and value. Names with `_total` belong to counters. */

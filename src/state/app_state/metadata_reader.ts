@@ -39,6 +39,9 @@ import { compile, ident, param, quoteIdent, sql } from "../../base/sql/fragment.
 import type { AppStateBase } from "./app_state_base.ts";
 import { maxRevocations } from "./revocation_list.ts";
 
+/** Rows after which the garbage of reading them is collected. */
+const rowsPerCollection = 10_000;
+
 export interface SchemaReading {
   readonly data: SchemaCacheData;
   /** Duration in ms. */
@@ -48,6 +51,8 @@ export interface SchemaReading {
   /** Schemas of the configuration that do not exist, if other ones do. */
   readonly missingSchemas: readonly string[];
 }
+
+type CatalogueConfig = Config & Pick<SchemaCacheConfig, "hidesExtensionFunctions">;
 
 type ReadState = Pick<AppStateBase, "database" | "dialect" | "failurePolicy" | "observe">;
 
@@ -86,12 +91,18 @@ export class MetadataReader {
   }
 
   /** Reads the catalogue. Times each query if the log level is `debug`. */
-  async readSchema(
-    config: Config & Pick<SchemaCacheConfig, "hidesExtensionFunctions">,
-  ): Promise<SchemaReading> {
+  async readSchema(config: CatalogueConfig): Promise<SchemaReading> {
     const start = performance.now();
+    const { answers, digest, ...reading } = await this.#readAnswers(config);
+    const data = await this.#build(digest, answers, config);
+    return { ...reading, data, ms: performance.now() - start };
+  }
+
+  /** Reads the rows. The lists of their readers are garbage before the schema cache is built. */
+  async #readAnswers(config: CatalogueConfig) {
     const missingSchemas = await this.#readMissingSchemas(config);
     const isFound = (schema: string) => !missingSchemas.includes(schema);
+    let read = 0;
     const hash = builtinModule("node:crypto")?.createHash("sha256");
     const queries = schemaCacheQueries({
       ...config,
@@ -100,6 +111,7 @@ export class MetadataReader {
     }).map((query): SchemaCacheQuery => ({
       ...query,
       parse: (text) => {
+        if (++read % rowsPerCollection === 0) collectGarbage();
         hash?.update(`${text}\0`);
         return query.parse(text);
       },
@@ -109,10 +121,8 @@ export class MetadataReader {
       metadataTransaction([lockTimeout, ...statements]),
     );
     const values = rows.slice(-statements.length).map((answer) => answer.map(([value]) => value));
-    const { answers, timings } = splitLoadResults(values, queries);
     const digest = hash?.update(schemaCacheKey(config)).digest("hex") ?? null;
-    const data = await this.#build(digest, answers, config);
-    return { data, ms: performance.now() - start, timings, missingSchemas };
+    return { ...splitLoadResults(values, queries), digest, missingSchemas };
   }
 
   /** Builds the schema cache. Returns the previous cache if its rows were the same. */

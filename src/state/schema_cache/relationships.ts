@@ -69,11 +69,12 @@ export function hiddenJunctions(
   primaryKeys: ReadonlyMap<number, readonly number[]>,
 ): ReadonlyMap<number, ReadonlySet<string>> {
   const exposed = new Set(input.ends.map(({ oid }) => oid));
-  const exposures = exposuresByTable(input);
   const candidates = input.foreignKeys.filter(({ table, columns, unique }) =>
     !exposed.has(table) && !unique &&
     columns.every((column) => primaryKeys.get(table)?.includes(column))
   );
+  if (candidates.length === 0) return new Map();
+  const exposures = exposuresByTable(input);
   const found = new Map<number, Set<string>>();
   for (const keys of groupBy(candidates, ({ table }) => table).values()) {
     const parents = keys.map((key) =>

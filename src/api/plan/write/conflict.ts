@@ -17,14 +17,7 @@ export interface Conflict {
 }
 
 /** The keys of the unique index that PostgreSQL must find. */
-export interface ConflictTarget {
-  /** Columns of the index; null if it has other keys. */
-  readonly columns: readonly string[] | null;
-  /** SQL text of the keys; used if `columns` is null. */
-  readonly expressions: readonly string[];
-  /** SQL text of the condition of a partial index; null otherwise. */
-  readonly predicate: string | null;
-}
+export type ConflictTarget = Omit<UniqueIndex, "name">;
 
 export function columnsTarget(columns: readonly string[]): ConflictTarget {
   return { columns, expressions: [], predicate: null };
