@@ -3,7 +3,6 @@ import type { Dialect } from "../base/dialect.ts";
 import type { BodySpool } from "../base/lib/body_spool.ts";
 import type { Deadline } from "../base/lib/time_limits.ts";
 import type { Histogram } from "../base/observe/metric_registry.ts";
-import type { PoolCounts } from "../base/observe/metrics.ts";
 import type { Transaction, TransactionEvents, TransactionResult } from "./transaction.ts";
 
 export interface Caller {
@@ -18,7 +17,13 @@ export interface Caller {
   readonly events?: TransactionEvents | null;
 }
 
-export type { PoolCounts };
+export interface PoolCounts {
+  readonly max: number;
+  readonly open: number;
+  readonly inUse: number;
+  readonly waiting: number;
+  readonly timeouts: number;
+}
 
 /** Measures how long transactions wait in the queue of a pool. */
 export interface QueueTiming {

@@ -82,10 +82,7 @@ export function routedAdmin(
   };
 }
 
-export type MeasuredState = Pick<
-  AppState,
-  "dialect" | "metricRegistry" | "metrics" | "requestMetrics"
->;
+export type MeasuredState = Pick<AppState, "dialect" | "metricRegistry" | "requestMetrics">;
 
 type AdminState = HandlerState & MeasuredState;
 

@@ -53,7 +53,7 @@ export function createAdmin(handler: Handler): Admin {
   if (watch === undefined) throw new Error("createAdmin: expected a handler of createHandler");
   let started: AppState | null = null;
   let handle: AdminHandler | null = null;
-  const adminConsole = openConsole(() => started?.metrics().pool ?? null);
+  const adminConsole = openConsole(() => started?.database.counts() ?? null);
   const watcher: HandlerWatcher = {
     start: (appState) => void (started = appState),
     observe: (event) => adminConsole.observe(event),

@@ -67,7 +67,7 @@ async function serveUntilStopped(
   const { config } = reader;
   let created: AppState | null = null;
   const team = await makeTeam(config, log.observe);
-  const pool = () => team?.pool ?? created?.metrics().pool ?? null;
+  const pool = () => team?.pool ?? created?.database.counts() ?? null;
   const { adminConsole, watchers, observe, loaded } = openFollowers(log, { config, team, pool });
   for (const { requirePackages } of wings) await requirePackages?.(config);
   const embedded = isEmbedded(config.dbUri);

@@ -1,28 +1,18 @@
 /** The common part of the state, for a thread that loads it and for one that follows another thread. @module */
-import {
-  type Database,
-  type DatabaseOptions,
-  replicaSettings,
-  type StandbyCounts,
-} from "../../database/database.ts";
+import { type Database, type DatabaseOptions, replicaSettings } from "../../database/database.ts";
 import { isConnectionLost } from "../../database/failure.ts";
-import { versionNumber } from "../../database/server_version.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import type { SpanContext } from "../../base/http/trace_context.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { countedEvents } from "../../base/observe/counted_events.ts";
-import {
-  EventLoopDelay,
-  type Metrics,
-  registerServiceMetrics,
-} from "../../base/observe/metrics.ts";
-import { MetricRegistry, type Sample } from "../../base/observe/metric_registry.ts";
+import { EventLoopDelay } from "../../base/observe/event_loop_delay.ts";
+import { MetricRegistry } from "../../base/observe/metric_registry.ts";
 import { isLogged, type Observation } from "../../base/observe/observation.ts";
 import { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { TraceStage } from "../../base/observe/stopwatch.ts";
-import { version } from "../../base/version.ts";
 import { FailurePolicy } from "./failure_policy.ts";
 import type { AppStateBaseOptions, SetSpanAttribute } from "./app_state_options.ts";
+import { registerReplicaMetrics, registerServiceMetrics } from "./service_metrics.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Config } from "../config/options.ts";
 
@@ -69,7 +59,7 @@ export abstract class AppStateBase {
       config: () => this.#snapshot.config,
       onFatal: options.onFatal ?? null,
     });
-    registerServiceMetrics(metricRegistry, () => this.metrics());
+    registerServiceMetrics(metricRegistry, this);
     registerReplicaMetrics(metricRegistry, this.database);
     if (isCounted) this.#eventLoop.start(metricRegistry);
   }
@@ -108,21 +98,6 @@ export abstract class AppStateBase {
     if (!this.failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) this.recover();
   }
 
-  /** Returns the metrics that each serving thread has, about its pool and its token cache. */
-  metrics(): Metrics {
-    const { auth, serverVersion } = this.#snapshot;
-    return {
-      build: {
-        version,
-        dialect: this.dialect.name,
-        postgres: serverVersion === null ? "" : versionNumber(serverVersion) ?? "",
-      },
-      pool: this.database.counts(),
-      queueSeconds: this.database.queueSeconds ?? null,
-      jwtCache: auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
-    };
-  }
-
   /**
    * Applies the configuration to the database. Turns tracing of the pool and of the JWT cache on at log
    * level `debug`, and off otherwise.
@@ -147,40 +122,4 @@ export function databaseOptions(
   config: Pick<Config, "dbPreparedStatements" | "dbReplicaFallback" | "dbReplicaMaxLag">,
 ): Omit<DatabaseOptions, "usesBlocks"> {
   return { prepare: config.dbPreparedStatements, replicas: replicaSettings(config) };
-}
-
-export function registerReplicaMetrics(
-  registry: MetricRegistry,
-  database: Pick<Database, "replicaCounts">,
-): void {
-  if (database.replicaCounts === undefined) return;
-  const counts = () => database.replicaCounts!();
-  const ofStandbys = (value: (standby: StandbyCounts) => number | null) => () =>
-    counts().standbys.flatMap((standby): readonly Sample[] => {
-      const number = value(standby);
-      return number === null ? [] : [[[standby.place], number]];
-    });
-  const byReason = (pick: (all: ReturnType<typeof counts>) => ReadonlyMap<string, number>) => () =>
-    Array.from(pick(counts()), ([reason, number]): Sample => [[reason], number]);
-  const labels = ["host"];
-  const gauge = (name: string, help: string, value: Parameters<typeof ofStandbys>[0]) =>
-    registry.gauge({ name, help, labels }, ofStandbys(value));
-  gauge("replica_up", "Whether a standby executes reads", (standby) => Number(standby.isServing));
-  const lagHelp = "Time that a standby lags behind the primary";
-  gauge("replica_lag_seconds", lagHelp, (standby) => standby.lagSeconds);
-  gauge("replica_in_flight", "Reads in progress on a standby", (standby) => standby.inFlight);
-  registry.observedCounter(
-    { name: "replica_reads_total", help: "Reads that a standby has executed", labels },
-    ofStandbys(({ reads }) => reads),
-  );
-  registry.observedCounter({
-    name: "replica_fallbacks_total",
-    help: "Reads that the primary has executed in place of standbys",
-    labels: ["reason"],
-  }, byReason(({ fallbacks }) => fallbacks));
-  registry.observedCounter({
-    name: "replica_retries_total",
-    help: "Reads that were repeated after the refusal of a standby",
-    labels: ["reason"],
-  }, byReason(({ retries }) => retries));
 }

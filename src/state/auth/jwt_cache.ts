@@ -1,7 +1,6 @@
 /** A bounded cache of verified tokens. @module */
 import type { ApiKey } from "../config/api_keys.ts";
 import { LinkedList, type ListMember } from "../../base/lib/linked_list.ts";
-import type { JwtCacheCounts } from "../../base/observe/metrics.ts";
 import type { KeySet } from "./keys.ts";
 import type { RolePath } from "./role_claim.ts";
 import type { VerifiedToken } from "./jwt.ts";
@@ -29,6 +28,13 @@ export interface CachedToken {
   readonly dbAnonRole: string | null;
   /** Null if the token has no role under these settings. */
   readonly identity: Identity | null;
+}
+
+/** Totals since the creation of the cache. */
+export interface JwtCacheCounts {
+  readonly lookups: number;
+  readonly hits: number;
+  readonly evictions: number;
 }
 
 /** Receives the lookups and evictions of the cache. */

@@ -2,7 +2,7 @@
  * messages, never in a URL or in the environment. @module */
 import { deferred } from "../../../base/lib/deferred.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
-import type { Metrics } from "../../../base/observe/metrics.ts";
+import type { PoolCounts } from "../../../database/database.ts";
 import type { FollowedState } from "../../../state/app_state/follower_state.ts";
 import type { PartOfProcess } from "./shares.ts";
 import type { StateChange } from "../../../state/app_state/state_change.ts";
@@ -32,7 +32,7 @@ export interface LogLines {
 export interface RecordedSecond {
   /** The result of {@linkcode AdminConsole.take}. */
   readonly requests: unknown;
-  readonly pool: Metrics["pool"];
+  readonly pool: PoolCounts;
 }
 
 /** Functions of a worker that the owner calls. */

@@ -59,7 +59,7 @@ class ServingThread implements WorkerFunctions {
   recorded(): RecordedSecond | null {
     const { appState, adminConsole = null } = this.#made ?? {};
     if (appState === undefined || adminConsole === null) return null;
-    return { requests: adminConsole.take(), pool: appState.metrics().pool };
+    return { requests: adminConsole.take(), pool: appState.database.counts() };
   }
 
   async closeConnections(): Promise<void> {

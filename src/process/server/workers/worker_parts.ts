@@ -37,7 +37,7 @@ export async function makeParts(
   const config = sharedConfig(sent, part);
   let appState: FollowerState | null = null;
   const log = workerLog(task, owner, () => appState?.snapshot.config ?? config);
-  const adminConsole = openConsole(config, () => appState?.metrics().pool ?? null);
+  const adminConsole = openConsole(config, () => appState?.database.counts() ?? null);
   const observe = (event: Observation) => {
     log.observe(event);
     adminConsole?.observe(event);

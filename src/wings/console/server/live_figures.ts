@@ -1,10 +1,10 @@
 /** Figures per second of the last 15 minutes, for the console. @module */
-import type { Metrics } from "../../../base/observe/metrics.ts";
+import type { PoolCounts } from "../../../database/database.ts";
 import { percentile } from "../../../base/lib/percentile.ts";
 
 /** Gauges at the end of a second. */
 export interface Gauges {
-  readonly pool: Pick<Metrics["pool"], "open" | "inUse" | "waiting">;
+  readonly pool: Pick<PoolCounts, "open" | "inUse" | "waiting">;
   /** Resident memory in bytes; null if the runtime does not report it. */
   readonly memory: number | null;
 }

@@ -1,5 +1,5 @@
 import { ok } from "node:assert/strict";
-import { EventLoopDelay } from "../../../../src/base/observe/metrics.ts";
+import { EventLoopDelay } from "../../../../src/base/observe/event_loop_delay.ts";
 import { MetricRegistry } from "../../../../src/base/observe/metric_registry.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
 

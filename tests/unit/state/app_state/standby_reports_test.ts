@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { ReplicaCounts } from "../../../../src/database/database.ts";
 import { MetricRegistry } from "../../../../src/base/observe/metric_registry.ts";
-import { registerReplicaMetrics } from "../../../../src/state/app_state/app_state_base.ts";
+import { registerReplicaMetrics } from "../../../../src/state/app_state/service_metrics.ts";
 
 const counts: ReplicaCounts = {
   standbys: [

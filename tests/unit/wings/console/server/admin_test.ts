@@ -7,7 +7,6 @@ import { consoleRoutes } from "../../../../../src/wings/console/server/console_r
 import { Recorder } from "../../../../../src/wings/console/server/recorder.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../../../src/base/dialect.ts";
 import { MetricRegistry } from "../../../../../src/base/observe/metric_registry.ts";
-import type { Metrics } from "../../../../../src/base/observe/metrics.ts";
 import type { Peer } from "../../../../../src/base/http/admin_route.ts";
 import { wingOptions } from "../../../../../src/process/wings.ts";
 
@@ -33,7 +32,11 @@ function admin(dialect: Dialect, { live, ready }: State): ReturnType<typeof admi
   const unexpectedCall = () => {
     throw new Error("probes read nothing else");
   };
-  const service = { dialect, isReady: () => Promise.resolve(ready), metrics: unexpectedCall };
+  const service = {
+    dialect,
+    isReady: () => Promise.resolve(ready),
+    metricRegistry: { text: unexpectedCall },
+  };
   return adminHandler(service as unknown as AdminState, {
     isLive: () => live,
   });
@@ -86,12 +89,7 @@ const cache = {
   data: { relations: [], relationships: [], routines: [], representations: [], mediaHandlers: [] },
 };
 
-const noMetrics: Metrics = {
-  build: { version: "1.2.3", dialect: "svc", postgres: "15.18" },
-  queueSeconds: null,
-  pool: { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 },
-  jwtCache: { lookups: 0, hits: 0, evictions: 0 },
-};
+const pool = { open: 0, inUse: 0, waiting: 0 };
 
 const main = "main-0123456789ab.js";
 const theme = "main-0123456789ab.css";
@@ -122,7 +120,6 @@ function wholeAdmin(
     now: () => now,
     isReady: () => Promise.resolve(true),
     database: { transaction },
-    metrics: () => noMetrics,
     metricRegistry: new MetricRegistry(),
     snapshot: {
       config: {
@@ -136,7 +133,6 @@ function wholeAdmin(
       serverVersion: "PostgreSQL 15.18",
     },
   };
-  const { pool, jwtCache } = noMetrics;
   const state = service as unknown as AdminState;
   const isLive = () => true;
   const handle = adminHandler(state, {
@@ -145,7 +141,7 @@ function wholeAdmin(
       isLive,
       readFiles: () => Promise.resolve(files),
       recorder: new Recorder({
-        gauges: () => ({ pool, jwtCache, memory: 1 }),
+        gauges: () => ({ pool, memory: 1 }),
         now: () => now,
         schedule: () => () => {},
       }),
@@ -476,12 +472,9 @@ Deno.test("adminHandler() passes requests below /console/api/ on as they are", a
 });
 
 Deno.test("adminHandler() has no console where admin-console-enabled is off", async () => {
-  const { metrics, metricRegistry } = {
-    metrics: () => noMetrics,
-    metricRegistry: new MetricRegistry(),
-  };
+  const metricRegistry = new MetricRegistry();
   const snapshot = { config: { ...config, adminToken: null }, cache };
-  const service = { dialect: svcDialect, metrics, metricRegistry, snapshot };
+  const service = { dialect: svcDialect, metricRegistry, snapshot };
   const handle = adminHandler(service as unknown as AdminState, {
     isLive: () => true,
   });

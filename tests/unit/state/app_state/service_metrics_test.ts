@@ -1,17 +1,20 @@
 import { match, ok, strictEqual } from "node:assert/strict";
 import { MetricRegistry } from "../../../../src/base/observe/metric_registry.ts";
-import { type Metrics, registerServiceMetrics } from "../../../../src/base/observe/metrics.ts";
+import { version } from "../../../../src/base/version.ts";
+import { registerServiceMetrics } from "../../../../src/state/app_state/service_metrics.ts";
 
-const metrics: Metrics = {
-  build: { version: "1.2.3", dialect: "svc", postgres: "15.18" },
-  queueSeconds: null,
-  pool: { max: 10, open: 3, inUse: 1, waiting: 4, timeouts: 5 },
-  jwtCache: { lookups: 6, hits: 7, evictions: 8 },
-};
+const pool = { max: 10, open: 3, inUse: 1, waiting: 4, timeouts: 5 };
 
-function textOf(values: Metrics): string {
+function textOf(counts: typeof pool): string {
   const registry = new MetricRegistry();
-  registerServiceMetrics(registry, () => values);
+  registerServiceMetrics(registry, {
+    dialect: { name: "svc" },
+    database: { counts: () => counts },
+    snapshot: {
+      auth: { cache: { counts: () => ({ lookups: 6, hits: 7, evictions: 8 }) } },
+      serverVersion: "PostgreSQL 15.18",
+    },
+  });
   return registry.text("svc");
 }
 
@@ -21,14 +24,14 @@ const lines = [
   "svc_db_pool_waiting 4.0",
   "svc_db_pool_max 10.0",
   "svc_db_pool_in_use 1.0",
-  'svc_build_info{version="1.2.3",dialect="svc",postgres="15.18"} 1.0',
+  `svc_build_info{version="${version}",dialect="svc",postgres="15.18"} 1.0`,
   "svc_jwt_cache_requests_total 6.0",
   "svc_jwt_cache_hits_total 7.0",
   "svc_jwt_cache_evictions_total 8.0",
 ];
 
 Deno.test("registerServiceMetrics() writes each metric with its help and type", () => {
-  const text = textOf(metrics);
+  const text = textOf(pool);
   for (const line of lines) ok(text.includes(`${line}\n`), line);
   match(
     text,
@@ -39,9 +42,6 @@ Deno.test("registerServiceMetrics() writes each metric with its help and type", 
 });
 
 Deno.test("registerServiceMetrics() writes no negative value", () => {
-  const text = textOf({
-    ...metrics,
-    pool: { ...metrics.pool, open: 0, inUse: 2 },
-  });
+  const text = textOf({ ...pool, open: 0, inUse: 2 });
   ok(text.includes("svc_db_pool_available 0.0\n"));
 });
