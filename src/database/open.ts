@@ -38,7 +38,7 @@ export async function openTransport(
     const { connectEmbedded } = await import("./adapters/pglite.ts");
     return await connectEmbedded(config, dependencies);
   }
-  const { connectPostgres } = await import("./adapters/postgres.ts");
-  const transport = await connectPostgres(config, dependencies);
+  const { connect, targetsOf } = await import("./adapters/postgres.ts");
+  const transport = await connect(targetsOf(config, dependencies));
   return { transport, close: () => Promise.resolve(transport.end()) };
 }

@@ -16,7 +16,7 @@ import { statementNamePrefix } from "../failure.ts";
 import { Pool } from "../pool/pool.ts";
 import type { PoolConfiguration } from "../pool/pool_options.ts";
 import { socketsOfRuntime } from "../connect/reading_socket.ts";
-import { notify, subscribe } from "../notifications/subscribe.ts";
+import { primariesOf, subscribe } from "../notifications/subscribe.ts";
 import type { ConnectionEnvironment } from "../connect/connection_parameters.ts";
 import { isConnectionUri } from "../connect/connection_string.ts";
 import {
@@ -31,7 +31,6 @@ import { errorCode } from "../../base/lib/error_code.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { BodySpool } from "../../base/lib/body_spool.ts";
 import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";
-import type { Transport } from "../transport.ts";
 import { UnpooledDatabase } from "./per_request.ts";
 import { SocketTransport } from "./socket_transport.ts";
 
@@ -119,10 +118,12 @@ function notifications(
     : targetsOf({ ...config, dbUri: channelUri }, dependencies);
   return {
     subscribe: (channel, events) => subscribe(channelTargets, channel, events),
-    notify: (channel, payload) =>
-      config.dbPool > 1
-        ? pool.transaction(notifyTransaction(channel, payload)).then(() => {})
-        : notify(targets, channel, payload),
+    notify: async (channel, payload) => {
+      const database = config.dbPool > 1
+        ? pool
+        : new UnpooledDatabase(() => connect(primariesOf(targets)));
+      await database.transaction(notifyTransaction(channel, payload));
+    },
   };
 }
 
@@ -144,14 +145,6 @@ function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
     queueSeconds: pool.queueSeconds,
     configure: (changed) => preparation.configure(changed),
   } satisfies Partial<Database>;
-}
-
-/** Opens one connection. Rejects with an `Error` of one line if that fails. */
-export function connectPostgres(
-  config: DatabaseConfig,
-  dependencies: DatabaseDependencies,
-): Promise<Transport> {
-  return connect(targetsOf(config, dependencies));
 }
 
 /** Sends a notification. It is not logged as a use of the pool. */
@@ -221,6 +214,7 @@ function runtimeSources(): ConnectionSources {
   };
 }
 
+/** Opens one connection. Rejects with an `Error` if that fails. */
 export async function connect(targets: Targets): Promise<SocketTransport> {
   return new SocketTransport(await connectToFirst(targets, clients));
 }

@@ -36,7 +36,6 @@ export interface Client {
   connect(): Promise<unknown>;
   query(
     query: string | PreparedQuery,
-    values?: readonly string[],
   ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): this;

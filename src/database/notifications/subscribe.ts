@@ -57,25 +57,12 @@ async function listen(client: Client, channel: string): Promise<void> {
   await client.query(`LISTEN ${quoteIdent(channel)}`);
 }
 
-export async function notify(
-  targets: Targets,
-  channel: string,
-  payload: string,
-): Promise<void> {
-  const client = await connectToFirst(primariesOf(targets), clients);
-  try {
-    await client.query("select pg_catalog.pg_notify($1, $2)", [channel, payload]);
-  } finally {
-    await end(client);
-  }
-}
-
 /**
  * Returns the servers with the session attributes that notifications need. A primary that is
  * read-only by default can send and receive them, so `read-write` is only required if the
  * connection string requires it.
  */
-function primariesOf(targets: Targets): Targets {
+export function primariesOf(targets: Targets): Targets {
   return targets.session === "read-write" ? targets : { ...targets, session: "primary" };
 }
 
