@@ -1,4 +1,5 @@
 /** Cross-origin requests (https://fetch.spec.whatwg.org/#http-cors-protocol). @module */
+import { isHeaderName } from "../errors/http_text.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 
 /** The parts of a request that CORS depends on. A `Request` satisfies it. */
@@ -103,7 +104,7 @@ function originHeaders(
 /** Parses a list of header names (RFC 9110, section 5.6.2); null if one is malformed. */
 function parseNames(text: string): readonly string[] | null {
   const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
-  return names.every((name) => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) ? names : null;
+  return names.every(isHeaderName) ? names : null;
 }
 
 /** Lists `Authorization`, the requested headers and the safelisted headers, each name once. */

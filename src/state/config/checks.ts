@@ -45,11 +45,6 @@ export function isKeyUrl(value: string): boolean {
     (protocol === "http:" && isLoopbackHost(hostName(host) ?? ""));
 }
 
-/** Returns whether a text is a header name (RFC 9110, section 5.1). */
-export function isHeaderName(value: string): boolean {
-  return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(value);
-}
-
 /** Returns whether a text is the name of a PostgreSQL setting: words joined by dots. */
 export function isSettingName(value: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)*$/.test(value);

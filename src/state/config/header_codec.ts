@@ -1,6 +1,6 @@
 /** The codec of response headers: a JSON object of names and values. @module */
 import { parseJsonObject } from "../../base/lib/json_object.ts";
-import { isHeaderName } from "./checks.ts";
+import { isHeaderName } from "../../base/errors/http_text.ts";
 import { accept, type Codec, quote, reject } from "./codecs.ts";
 
 /** Values by the headers' names. */

@@ -1,5 +1,6 @@
 /** Codecs that several options use. @module */
-import { isHeaderName, isHost, isMcpPath, isOrigin, isSocketPath } from "../checks.ts";
+import { isHeaderName } from "../../../base/errors/http_text.ts";
+import { isHost, isMcpPath, isOrigin, isSocketPath } from "../checks.ts";
 import { integer, list, type ListFacts, text } from "../codecs.ts";
 
 /** A name in the database; `what` is the kind of object. */

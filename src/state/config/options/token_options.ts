@@ -1,5 +1,6 @@
 /** Options of tokens. @module */
-import { isHeaderName, isKeyUrl, isOrigin, isUri } from "../checks.ts";
+import { isHeaderName } from "../../../base/errors/http_text.ts";
+import { isKeyUrl, isOrigin, isUri } from "../checks.ts";
 import { functionName, integer, text } from "../codecs.ts";
 import { apiKeyList } from "../api_keys.ts";
 import { jwtIssuerList } from "../jwt_issuers.ts";
