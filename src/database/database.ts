@@ -135,6 +135,15 @@ export interface ReplicaCounts {
   readonly retries: ReadonlyMap<string, number>;
 }
 
+/** The standbys of a primary. */
+export interface Standbys {
+  /** Starts to observe primary and standbys. Standbys execute no reads before. */
+  observe(): void;
+  /** Whether a standby executes reads now. */
+  readonly isServing: boolean;
+  counts(): ReplicaCounts;
+}
+
 /** A PostgreSQL database: pooled, opened per request, or embedded. */
 export interface Database {
   /**
@@ -160,13 +169,9 @@ export interface Database {
   /** Tests each idle connection by a query before its next use. Closes it if no answer arrives
    * within a second. Absent without a pool of sockets. */
   suspect?(): void;
-  /** Whether standbys may execute reads. If false, `standby` and `wantsBookmark` of transactions
-   * have no effect. Default: false. */
-  readonly hasStandbys?: boolean;
-  /** Starts to observe primary and standbys. Standbys execute no reads before. Absent without standbys. */
-  observeServers?(): void;
-  hasServingStandby?(): boolean;
-  replicaCounts?(): ReplicaCounts;
+  /** Present if standbys may execute reads. Without it, `standby` and `wantsBookmark` of transactions
+   * have no effect. */
+  readonly standbys?: Standbys;
   /** Whether a statement can be canceled while it runs. Default: true. */
   readonly canCancel?: boolean;
   /** Null if connections do not live long enough to listen. */

@@ -86,7 +86,7 @@ function commonParts(appState: HandlerState, { loading, pathHosts }: ContextOpti
     inFlight: new RequestsInFlight(),
     counters: countersOf(appState),
     earlyAnswers: earlyAnswers(appState, loading),
-    bookmarkHeader: database.hasStandbys === true ? dialect.bookmarkHeader : null,
+    bookmarkHeader: database.standbys !== undefined ? dialect.bookmarkHeader : null,
   };
 }
 

@@ -36,7 +36,7 @@ type FallbackReason =
   | "bookmark"
   | "refused";
 
-/** Returns a database with standbys, which execute reads after a call of {@linkcode Database.observeServers}. */
+/** Returns a database with standbys, which execute reads after a call of {@linkcode Standbys.observe}. */
 export function replicatedDatabase(options: ReplicatedOptions): Database {
   const { primary } = options;
   const set = new StandbySet(options);
@@ -44,15 +44,18 @@ export function replicatedDatabase(options: ReplicatedOptions): Database {
   const databases = [primary, ...set.standbys.map(({ server }) => server.database)];
   return {
     ...primary,
-    hasStandbys: true,
     transaction: (transaction, caller) => router.transaction(transaction, caller),
-    observeServers: () => set.start(),
-    hasServingStandby: () => set.hasServing,
-    replicaCounts: () => ({
-      standbys: set.counts(),
-      fallbacks: router.fallbacks,
-      retries: router.retries,
-    }),
+    standbys: {
+      observe: () => set.start(),
+      get isServing() {
+        return set.hasServing;
+      },
+      counts: () => ({
+        standbys: set.counts(),
+        fallbacks: router.fallbacks,
+        retries: router.retries,
+      }),
+    },
     suspect() {
       for (const database of databases) database.suspect?.();
     },

@@ -142,7 +142,7 @@ export class AppState extends AppStateBase {
   /** Starts to observe the schema, by notifications or by polling. Fetches the keys of issuers, and
    * refreshes them. */
   listen(): void {
-    this.database.observeServers?.();
+    this.database.standbys?.observe();
     this.#remoteKeySets.start();
     this.revocations.start();
     this.#notifications.start();

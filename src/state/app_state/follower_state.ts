@@ -97,7 +97,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
     appState.configureDatabase();
     appState.#keepKeys();
     keys.start();
-    appState.database.observeServers?.();
+    appState.database.standbys?.observe();
     appState.#heartbeat.start();
     return appState;
   }

@@ -38,7 +38,7 @@ export class Readiness {
     const { state, heartbeat, loader, notifications } = this.#parts;
     const { cache, config } = state.snapshot;
     if (this.#isShutdownAnnounced || cache === null || !loader.last.isReached) return false;
-    if (config.dbReplicaFallback === "error" && state.database.hasServingStandby?.() === false) {
+    if (config.dbReplicaFallback === "error" && state.database.standbys?.isServing === false) {
       return false;
     }
     if (heartbeat.isSilent) return false;

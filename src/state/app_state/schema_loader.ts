@@ -206,7 +206,7 @@ export class SchemaLoader {
 
   #reportUnusedStandbys(cache: SchemaCache): void {
     const { database, snapshot } = this.#state;
-    if (database.hasStandbys !== true) return;
+    if (database.standbys === undefined) return;
     const reason = unusedStandbysReason(snapshot.config, cache);
     if (reason !== null) this.#state.observeFinding({ kind: "standbys-unused", reason });
   }

@@ -81,10 +81,10 @@ function registerNumbers<Counts>(
 
 export function registerReplicaMetrics(
   registry: MetricRegistry,
-  database: Pick<Database, "replicaCounts">,
+  { standbys }: Pick<Database, "standbys">,
 ): void {
-  if (database.replicaCounts === undefined) return;
-  const counts = () => database.replicaCounts!();
+  if (standbys === undefined) return;
+  const counts = () => standbys.counts();
   const ofStandbys = (value: (standby: StandbyCounts) => number | null) => () =>
     counts().standbys.flatMap((standby): readonly Sample[] => {
       const number = value(standby);

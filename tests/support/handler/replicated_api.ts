@@ -3,7 +3,7 @@
 import { configSource } from "../../../src/state/config/source.ts";
 import { noValues } from "../../../src/state/config/load.ts";
 import type { Transaction, TransactionResult } from "../../../src/database/transaction.ts";
-import type { Caller, Database } from "../../../src/database/database.ts";
+import type { Caller, Database, Standbys } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open.ts";
 import { mcpWing } from "../../../src/wings/mcp/mcp_host.ts";
 import { serviceHandler } from "../../../src/api/handler/handler.ts";
@@ -120,14 +120,19 @@ function recordingDatabase(database: Database, uses: ReplicaUse[]): Database {
   };
   return new Proxy(database, {
     get(target, name) {
-      if (name === "hasStandbys") return true;
-      if (name === "hasServingStandby") return () => false;
+      if (name === "standbys") return idleStandbys;
       if (name === "transaction") return transaction;
       const value = Reflect.get(target, name, target);
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
 }
+
+const idleStandbys: Standbys = {
+  observe: () => {},
+  isServing: false,
+  counts: () => ({ standbys: [], fallbacks: new Map(), retries: new Map() }),
+};
 
 /** The fixture of requests that may use standbys. */
 export const fixture = { name: "replicas", roles: ["anon", "writer"] };

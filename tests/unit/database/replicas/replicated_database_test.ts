@@ -16,7 +16,7 @@ import {
 /** Makes servers that have answered once. */
 async function observed(options: FakeReplicasOptions = {}): Promise<FakeReplicas> {
   const replicas = fakeReplicas(options);
-  replicas.database.observeServers!();
+  replicas.database.standbys!.observe();
   await replicas.clock.pass(10);
   return replicas;
 }
@@ -38,7 +38,7 @@ async function outcome(
 }
 
 const counts = ({ database }: FakeReplicas) => {
-  const { fallbacks, retries } = database.replicaCounts!();
+  const { fallbacks, retries } = database.standbys!.counts();
   return { fallbacks: Object.fromEntries(fallbacks), retries: Object.fromEntries(retries) };
 };
 
@@ -330,7 +330,7 @@ Deno.test("replicatedDatabase() uses no standby where servers have no positions"
   const replicas = fakeReplicas();
   const { database, primary, standbys, clock } = replicas;
   for (const server of [primary, ...standbys]) server.lsn = null;
-  database.observeServers!();
+  database.standbys!.observe();
   await clock.pass(10);
   strictEqual((await database.transaction(bookmarkedWrite)).bookmark, null);
   strictEqual(await outcome(replicas, standbyRead()), "primary");
@@ -339,7 +339,7 @@ Deno.test("replicatedDatabase() uses no standby where servers have no positions"
 Deno.test("replicatedDatabase() reports a server of another cluster once", async () => {
   const replicas = fakeReplicas();
   replicas.standbys[1]!.identifier = "8";
-  replicas.database.observeServers!();
+  replicas.database.standbys!.observe();
   await replicas.clock.pass(3000);
   deepStrictEqual(replicas.events.filter(({ kind }) => kind === "standby-foreign"), [
     { kind: "standby-foreign", place: "standby1" },
@@ -351,7 +351,7 @@ Deno.test("replicatedDatabase() reports standbys that go and come", async () => 
   const { standbys: [first], clock, events, database } = await observed({ standbys: 1 });
   const isServing = async () => {
     await clock.pass(250);
-    return database.hasServingStandby!();
+    return database.standbys!.isServing;
   };
   first!.isDown = true;
   strictEqual(await isServing(), true);
@@ -389,12 +389,12 @@ Deno.test("replicatedDatabase().transaction() executes reads on standbys while a
   strictEqual(await outcome(replicas, standbyRead()), "standby0");
 });
 
-Deno.test("replicatedDatabase().replicaCounts() shows lag and reads of each standby", async () => {
+Deno.test("replicatedDatabase().standbys.counts() shows lag and reads of each standby", async () => {
   const replicas = await observed({ standbys: 1 });
   await outcome(replicas, standbyRead());
   replicas.primary.lsn = "0/200";
   await replicas.clock.pass(4000);
-  const [standby] = replicas.database.replicaCounts!().standbys;
+  const [standby] = replicas.database.standbys!.counts().standbys;
   const { lagSeconds, ...others } = standby!;
   deepStrictEqual(others, { place: "standby0", isServing: true, inFlight: 0, reads: 1 });
   strictEqual(lagSeconds! > 3 && lagSeconds! <= 4, true);

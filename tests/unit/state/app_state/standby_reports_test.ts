@@ -14,7 +14,9 @@ const counts: ReplicaCounts = {
 
 Deno.test("registerReplicaMetrics() shows standbys by host, and counts by reason", () => {
   const registry = new MetricRegistry();
-  registerReplicaMetrics(registry, { replicaCounts: () => counts });
+  registerReplicaMetrics(registry, {
+    standbys: { observe() {}, isServing: true, counts: () => counts },
+  });
   const samples = registry.text("svc").split("\n").filter((line) => /^svc/.test(line));
   deepStrictEqual(samples, [
     'svc_replica_up{host="db2:5432"} 1.0',
