@@ -150,6 +150,10 @@ const rows: readonly FindingRow[] = [
         + select using (id = 2)
       finding: info policies-merge api.doc: p and q on api.doc are evaluated together for {user}:
         + make them one, or separate them
+    # one of two policies is true, so that PostgreSQL evaluates neither
+      sql: create policy p on api.doc to {user} using (id = 1); create policy q on api.doc for
+        + select to {user} using (true)
+      absent: policies-merge
     # a foreign key has no index
       sql: alter table api.doc add unique (owner_id, id); create table api.note (id int primary
         + key, o int, "D" int, foreign key (o, "D") references api.doc (owner_id, id)); create

@@ -131,12 +131,31 @@ const rows: readonly Row[] = [
       line: 403 42501: permission denied for function claim (not executed); 1 row matches the filter
         + and is hidden from web_user
       line: api.doc: delete granted; ${granted}; policies for delete doc_own and doc_not_archived;
-        + policies for select (doc_own or doc_team) and doc_not_archived
+        + policies for select (doc_own or doc_team) and doc_not_archived; a policy calls
+        + api.claim(text), without a grant
+      line:     grant execute on function api.claim(text) to web_user;
       line:   id=1  doc_own error 42501: permission denied for function claim: (owner_id =
         + (api.claim('sub'::text))::integer), owner_id = 1
       line:         doc_not_archived true
       line:         doc_team error 42501: permission denied for function claim: (team =
         + (api.claim('team'::text))::integer), team = 3
+      mended: no privilege is missing (not executed)
+    # a policy with an operator whose function the role may not call
+      sql: create function api.same(int, int) returns boolean immutable language sql as 'select $1 =
+        + $2'; revoke execute on function api.same(int, int) from public; create operator api.=== (leftarg =
+        + int, rightarg = int, function = api.same); create table api.bill (id int primary key);
+        + insert into api.bill values (1); grant select on api.bill to web_user; alter table api.bill
+        + enable row level security; create policy bill_one on api.bill using (id operator(api.===)
+        + 1);
+      request: GET /bill
+      line: 403 42501: permission denied for function same; 1 row matches the filter and is hidden
+        + from web_user
+      line: api.bill: select granted; policies bill_one; a policy calls api.same(integer,integer),
+        + without a grant
+      line:     grant execute on function api.same(integer,integer) to web_user;
+      line:   id=1  bill_one error 42501: permission denied for function same: (id OPERATOR(api.===)
+        + 1), id = 1
+      mended: 200, 1 row
     # a write without a privilege
       sql: revoke delete on api.doc from web_user;
       request: DELETE /doc?id=eq.1

@@ -35,7 +35,7 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       const lines = stdout.split("\n");
       match(
         lines[0]!,
-        /^FAIL tests\/doc\.cases:8 ben PATCH \/doc\?id=eq\.1: expected 1 row, got no rows {3}\(.* why tests\/doc\.cases:8\)$/,
+        /^FAIL tests\/doc\.cases:8 ben PATCH \/doc\?id=eq\.1: expected 1 row, got no rows {3}\(.* why tests\/doc\.cases:8 svc\.conf\)$/,
       );
       match(lines[1]!, /:9 .*: expected nothing, got 200 \[\{"title":"x"\}\]; --write adds it/);
       match(

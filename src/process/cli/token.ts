@@ -5,6 +5,7 @@ import {
   tokenClaims as standardClaims,
 } from "../../state/auth/sign_token.ts";
 import { secondsOf } from "../../state/config/units.ts";
+import { callerFlags, claimsOf } from "../../api/caller_flags.ts";
 import { type Command, type CommandCall, flagsOf } from "../../api/command.ts";
 import { configReader } from "../../state/config/config_files.ts";
 import { svcDialect } from "../../base/dialect.ts";
@@ -18,11 +19,12 @@ export const tokenCommand: Command = {
   doc: "Print a token for a role, signed with jwt-secret",
   example: "token --role=web_user --claim=sub=ada svc.conf",
   page: "docs/tutorials/own-database.md",
-  flags: flagsOf({
-    "--role=ROLE": "Role of the requests",
-    "--claim=NAME=VALUE…": "A further claim, as JSON or text; may be repeated",
-    "--expires=TIME": "Validity, such as 30s, 10m, 1h or 7d; default: 1h",
-  }),
+  flags: [
+    ...callerFlags,
+    ...flagsOf({
+      "--expires=TIME": "Validity, such as 30s, 10m, 1h or 7d; default: 1h",
+    }),
+  ],
   run: token,
 };
 
@@ -34,7 +36,7 @@ async function token({ config: args, flags }: CommandCall): Promise<number> {
   const claims = tokenClaims(
     {
       role: flags.get("--role") ?? null,
-      claims: flags.get("--claim")?.split("\0") ?? [],
+      claims: claimsOf(flags),
       expires: flags.get("--expires") ?? defaultValidity,
     },
     config,
@@ -52,8 +54,7 @@ const defaultValidity = "1h";
 
 export interface TokenFlags {
   readonly role: string | null;
-  /** `name=value` each. */
-  readonly claims: readonly string[];
+  readonly claims: Readonly<Record<string, unknown>>;
   readonly expires: string;
 }
 
@@ -70,19 +71,8 @@ export function tokenClaims(
   if (role === null || role === "") throw new Error("--role=ROLE is required");
   return {
     ...standardClaims(role, config, { now, seconds: validityOf(expires) }),
-    ...Object.fromEntries(claims.map(readClaim)),
+    ...claims,
   };
-}
-
-function readClaim(text: string): readonly [name: string, value: unknown] {
-  const equals = text.indexOf("=");
-  if (equals < 1) throw new Error("--claim needs a name and a value: --claim=NAME=VALUE");
-  const value = text.slice(equals + 1);
-  try {
-    return [text.slice(0, equals), JSON.parse(value)];
-  } catch {
-    return [text.slice(0, equals), value];
-  }
 }
 
 /** Maximum validity: ten years. Every library can read such an `exp`. */

@@ -2,7 +2,7 @@
 import { type AccessCell, type AccessMatrix, readAccess } from "../access/cells.ts";
 import { markOf, mayText } from "../access/cell_text.ts";
 import { withCounts } from "../access/counts.ts";
-import { callerFlags, callerOf } from "./caller_flags.ts";
+import { callerFlags, callerOf } from "../../../api/caller_flags.ts";
 import { type Command, flagsOf } from "../../../api/command.ts";
 import { paddedRows, print } from "../../../base/observe/output.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";

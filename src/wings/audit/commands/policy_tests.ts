@@ -60,7 +60,7 @@ async function test(
     }
     const junit = flags.get("--junit");
     if (junit !== undefined) writeFileSync(junit, junitText(results));
-    const failures = failureText(results, `${callWords(config).program} why`);
+    const failures = failureText(results, callWords(config));
     print(failures);
     const gaps = operands.length === 0 ? await gapsText(results, setup, covered) : "";
     printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${gaps}`);

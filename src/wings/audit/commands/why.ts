@@ -4,7 +4,7 @@ import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import { guardOfCases, withCaseState } from "../policy_test/case_handler.ts";
 import { type CaseRequest, parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
-import { callerFlags, callerOf } from "./caller_flags.ts";
+import { callerFlags, callerOf } from "../../../api/caller_flags.ts";
 import {
   type Command,
   type CommandCall,

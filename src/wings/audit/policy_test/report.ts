@@ -1,16 +1,19 @@
 /** Reports of policy tests: lines, JUnit, and responses for cases that lack one. @module */
 import { readAccess } from "../access/cells.ts";
 import { openGuardOf } from "../../../api/handler/handler.ts";
+import { callText, type CallWords } from "../../../base/observe/call_words.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable } from "../../../base/lib/printable.ts";
+import { shellWord } from "../../../base/lib/shell_word.ts";
 import { type RunSetup, withCaseState } from "./case_handler.ts";
 import type { CaseResult } from "./case_file.ts";
 
-/** Returns a line for each failed case. `why` is the call of `svc why` without its operand. */
-export function failureText(results: readonly CaseResult[], why: string): string {
+/** Returns a line for each failed case, with a call of `svc why`. */
+export function failureText(results: readonly CaseResult[], call: CallWords): string {
   return failuresOf(results).map((result) => {
     const place = `${result.file}:${result.case.line}`;
-    const text = `FAIL ${place} ${nameOf(result)}: ${result.difference}   (${why} ${place})`;
+    const why = callText(call, `why ${shellWord(place)}`);
+    const text = `FAIL ${place} ${nameOf(result)}: ${result.difference}   (${why})`;
     return `${printable(text)}\n`;
   }).join("");
 }

@@ -67,7 +67,7 @@ export async function explainRequest(
   }
   const relation = relationOf(plan)!;
   const cells = cellsOf(nameText(relation.schema, relation.name));
-  const [text = "null"] = await readFacts(tableFactsQuery(relation));
+  const [text = "null"] = await readFacts(tableFactsQuery(relation, role));
   const facts: TableFacts | null = JSON.parse(text);
   const found = facts === null
     ? null
@@ -78,7 +78,7 @@ export async function explainRequest(
   const leftOut = plan.kind === "read" ? await leftOutOf(plan.read, received.rows, read) : "";
   return [
     ...answerLines({ ...outcome, rows, leftOut }),
-    ...relationLines(cells, needsOf(plan)),
+    ...relationLines(cells, needsOf(plan), facts),
     ...typeof found === "string" ? [found] : rowLines(rows ?? [], relation.primaryKey, facts),
   ].map(printable);
 }
@@ -100,7 +100,7 @@ function callLines(
   runsAs: string,
 ): readonly string[] {
   const needs = [{ action: "execute", columns: [], use: "" } as const];
-  const [first = "", ...grants] = relationLines(cells, needs);
+  const [first = "", ...grants] = relationLines(cells, needs, null);
   return [`${first}; its body, which is not checked, runs as ${runsAs}`, ...grants];
 }
 

@@ -52,18 +52,29 @@ export interface TableFacts {
   readonly owner: string;
   /** Columns of the table that a policy reads, by quoted name. */
   readonly policyColumns: Readonly<Record<string, readonly string[]>> | null;
+  /** Functions that a policy calls and the role may not, by the policy's quoted name. */
+  readonly deniedFunctions: Readonly<Record<string, readonly string[]>> | null;
   /** By column. `defaults` call no volatile function. */
   readonly defaults: Readonly<Record<string, string>> | null;
   readonly generated: Readonly<Record<string, string>> | null;
 }
 
-/** Returns the query for {@linkcode TableFacts} as JSON; no row for other relations. */
-export function tableFactsQuery({ schema, name }: QualifiedName): Sql {
+/** Returns the query for the {@linkcode TableFacts} of a role as JSON; no row for other relations. */
+export function tableFactsQuery({ schema, name }: QualifiedName, role: string): Sql {
   return sql`select pg_catalog.json_build_object('owner', pg_catalog.pg_get_userbyid(c.relowner),
   'policyColumns', (select pg_catalog.json_object_agg(pg_catalog.quote_ident(p.polname), array(
       select distinct k.attname from pg_depend d
         join pg_attribute k on k.attrelid = d.refobjid and k.attnum = d.refobjsubid and k.attnum > 0
       where d.classid = 'pg_policy'::pg_catalog.regclass and d.objid = p.oid and d.refobjid = c.oid))
+    from pg_policy p where p.polrelid = c.oid),
+  'deniedFunctions', (select pg_catalog.json_object_agg(pg_catalog.quote_ident(p.polname), array(
+      select distinct f.oid::pg_catalog.regprocedure::pg_catalog.text from pg_depend d
+        left join pg_operator o on d.refclassid = 'pg_operator'::pg_catalog.regclass and o.oid = d.refobjid
+        join pg_proc f on f.oid = o.oprcode
+          or d.refclassid = 'pg_proc'::pg_catalog.regclass and f.oid = d.refobjid
+        join pg_roles r on r.rolname = ${param(role)}
+      where d.classid = 'pg_policy'::pg_catalog.regclass and d.objid = p.oid
+        and not pg_catalog.has_function_privilege(r.oid, f.oid, 'EXECUTE')))
     from pg_policy p where p.polrelid = c.oid), 'defaults', e.defaults, 'generated', e.generated)::pg_catalog.text
 from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral (
   select pg_catalog.json_object_agg(k.attname, e.text) filter (where k.attgenerated <> '') as generated,

@@ -40,7 +40,11 @@ export function answerLines({ answer, dry, role, rows, leftOut }: Outcome): read
 }
 
 /** Returns the lines about a relation, with a GRANT for each missing privilege. */
-export function relationLines(cells: Cells, needs: readonly Need[]): readonly string[] {
+export function relationLines(
+  cells: Cells,
+  needs: readonly Need[],
+  facts: TableFacts | null,
+): readonly string[] {
   const used = [...new Set(needs.map(({ action }) => action))]
     .flatMap((action) => cells.get(action) ?? []);
   const missing = needs.flatMap(({ action, columns, use }) => {
@@ -55,6 +59,10 @@ export function relationLines(cells: Cells, needs: readonly Need[]): readonly st
     const list = [...new Set(own)].join(", ");
     return list === "" ? [] : [`grant ${action} (${list}) on ${relation} to ${role};${choice}`];
   });
+  const denied = used.flatMap(({ role, policies }) =>
+    policies.flatMap(({ name }) => facts?.deniedFunctions?.[name] ?? [])
+      .map((name) => ({ name, grant: `grant execute on function ${name} to ${role};` }))
+  );
   const texts = [
     ...used.map(({ action, may, columns, reason }) =>
       may === "no"
@@ -67,10 +75,11 @@ export function relationLines(cells: Cells, needs: readonly Need[]): readonly st
         ? [`policies ${used.length > 1 ? `for ${action} ` : ""}${policyFormula(policies)}`]
         : reason ?? []
     ),
+    ...denied.map(({ name }) => `a policy calls ${name}, without a grant`),
   ];
   return [
     ...used.slice(0, 1).map(({ relation }) => `${relation}: ${[...new Set(texts)].join("; ")}`),
-    ...new Set(grants.map((text) => `    ${text}`)),
+    ...new Set([...grants, ...denied.map(({ grant }) => grant)].map((text) => `    ${text}`)),
   ];
 }
 

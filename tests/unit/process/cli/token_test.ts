@@ -1,18 +1,27 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
 import { verifyWith } from "../../state/auth/tokens.ts";
+import { claimsOf } from "../../../../src/api/caller_flags.ts";
 import { loadKeys } from "../../../../src/state/auth/keys.ts";
 import { signToken } from "../../../../src/state/auth/sign_token.ts";
 import { tokenClaims, type TokenFlags } from "../../../../src/process/cli/token.ts";
 
 const config = { jwtAud: null, jwtIssuer: null, jwtRoleClaimKey: "$.role" };
-const flags: TokenFlags = { role: "web_user", claims: [], expires: "1h" };
+const flags: Omit<TokenFlags, "claims"> = { role: "web_user", expires: "1h" };
 const now = 1_700_000_000_999;
 const iat = 1_700_000_000;
 
+type FlagChange = Partial<typeof flags> & { readonly claims?: readonly string[] };
+
+function claimsFrom(config: Parameters<typeof tokenClaims>[1], change: FlagChange) {
+  const texts = change.claims ?? [];
+  const claims = claimsOf(new Map(texts.length > 0 ? [["--claim", texts.join("\0")]] : []));
+  return tokenClaims({ ...flags, ...change, claims }, config, now);
+}
+
 const claimRows: readonly (readonly [
   label: string,
-  flags: Partial<TokenFlags>,
+  flags: FlagChange,
   config: Partial<typeof config> | { readonly jwtAud: string } | { readonly jwtIssuer: string },
   claims: Readonly<Record<string, unknown>>,
 ])[] = [
@@ -21,7 +30,7 @@ const claimRows: readonly (readonly [
   ["days", { expires: "7d" }, {}, { role: "web_user", iat, exp: iat + 604_800 }],
   [
     "claims as text and JSON",
-    { claims: ["sub=ada", "age=5", "tags=[1]", "url=a=b", 'quoted="5"'] },
+    { claims: ["sub=ada", "age=5", "tags=[1]", "url=a=b", 'quoted="5"', "no=null"] },
     {},
     {
       role: "web_user",
@@ -32,6 +41,7 @@ const claimRows: readonly (readonly [
       tags: [1],
       url: "a=b",
       quoted: "5",
+      no: null,
     },
   ],
   ["a claim in the place of another", { claims: ["exp=1"] }, {}, { role: "web_user", iat, exp: 1 }],
@@ -53,14 +63,14 @@ const claimRows: readonly (readonly [
 for (const [label, change, setting, expected] of claimRows) {
   Deno.test(`tokenClaims() returns ${label}`, () => {
     deepStrictEqual(
-      tokenClaims({ ...flags, ...change }, { ...config, ...setting } as typeof config, now),
+      claimsFrom({ ...config, ...setting } as typeof config, change),
       expected,
     );
   });
 }
 
 const problems: readonly (readonly [
-  change: Partial<TokenFlags>,
+  change: FlagChange,
   path: string,
   message: RegExp,
 ])[] = [
@@ -76,7 +86,7 @@ const problems: readonly (readonly [
 for (const [change, jwtRoleClaimKey, message] of problems) {
   Deno.test(`tokenClaims() rejects ${JSON.stringify(change)} at ${jwtRoleClaimKey}`, () => {
     throws(
-      () => tokenClaims({ ...flags, ...change }, { ...config, jwtRoleClaimKey }, now),
+      () => claimsFrom({ ...config, jwtRoleClaimKey }, change),
       message,
     );
   });

@@ -32,7 +32,8 @@ const rolesOf = (roles: string): string =>
  * - `policy_functions`: the user-defined functions that a policy calls itself, or by an operator.
  * - `recipients`: the roles that policies are for.
  * - `decisions`: the policies that decide about a command of a role, which has the privilege. `passing`
- *   is the number of permissive ones.
+ *   is the number of permissive ones. `is_open` means that one of them is `true`, so that PostgreSQL
+ *   evaluates no permissive one.
  */
 export const policyInputs = `
 exclusive as materialized (
@@ -70,7 +71,9 @@ recipients as materialized (
 decisions as materialized (
   select y.oid, y.relation, y.policy, y.label, y.polcmd, y.polpermissive, y.is_true, y.is_new_true, p.role, p.anonymous,
     p.reads, k.cmd, k.command, count(*) filter (where y.polpermissive) over decided as passing,
-    bool_or(not y.polpermissive) over decided as is_restricted
+    bool_or(not y.polpermissive) over decided as is_restricted,
+    bool_or(y.polpermissive and (k.cmd = 'a' or y.is_true) and (k.cmd not in ('a', 'w') or y.is_new_true))
+      over decided as is_open
   from policies y join recipients c on c.polroles = y.polroles
     join privileges p on p.oid = y.polrelid and p.role_oid = c.role and not p.owns
     cross join (values ('r'::"char", 'select'), ('a', 'insert'), ('w', 'update'), ('d', 'delete')) k (cmd, command)
@@ -164,6 +167,7 @@ export const policyChecks: readonly string[] = [
   group by y.label`,
 
   `select 'policies-merge', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),
-    array_agg(distinct d.policy), '{}' from decisions d where d.passing > 1 and d.polpermissive
+    array_agg(distinct d.policy), '{}' from decisions d
+  where d.passing > 1 and d.polpermissive and not d.is_open
   group by d.relation`,
 ];
