@@ -230,7 +230,10 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       const { code, stdout } = await run("test", "--generate");
       strictEqual(code, 0);
       match(stdout, /^# Read each line: an answer may be a hole\.\n/);
-      match(stdout, /\n-- insert or update on table "doc" violates .*: insert into "api"\."doc"/);
+      match(
+        stdout,
+        /\n-- insert or update on table "doc" violates .*; Key \(owner_id\)=\(900001\) is not present in table "account"\.: insert into "api"\."doc"/,
+      );
       match(stdout, /\n# web_user_doc_1 GET \/doc\?id=eq\.900001&select=id\n/);
       const task = "\nweb_user_task_1 ";
       ok(stdout.includes(`${task}GET /task?id=eq.900001&select=id => 200 [{"id":900001}]\n`));

@@ -29,9 +29,10 @@ export async function generateTests(setup: RunSetup): Promise<string> {
       // The statement before the first INSERT is complete, too.
       const refused = [...inserts].filter((each) => !each.startsWith("--"))[results.length - 1];
       if (refused === undefined) throw error;
-      const { message = "" } = failure ?? {};
-      const remedy = failure?.sqlstate === "42501" ? `; ${loginRemedy}` : "";
-      const insert = `-- ${printable(`${message}${remedy}: ${refused}`)}`;
+      const { message = "", detail } = failure ?? {};
+      const remedy = failure?.sqlstate === "42501" ? loginRemedy : detail ?? "";
+      const reason = remedy === "" ? message : `${message}; ${remedy}`;
+      const insert = `-- ${printable(`${reason}: ${refused}`)}`;
       drafts = drafts.map((each) => {
         const cases = each.cases.map((line) => `# ${line}`);
         return each.insert === refused ? { ...each, insert, cases } : each;
