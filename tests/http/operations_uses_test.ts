@@ -19,6 +19,8 @@ note    writer        PATCH /orders?id=eq.* {note, status="open"}
 broken  writer        GET /nix
 `;
 
+const writes: unknown[] = [];
+
 const suite = serviceSuite("operations", {
   dbSchemas: ["api", "v2"],
   dbAnonRole: "anon",
@@ -28,6 +30,9 @@ const suite = serviceSuite("operations", {
   mcpTools: ["operations"],
   mcpWrite: ["orders"],
   operations,
+  observe(event) {
+    if (event.kind === "agent-write") writes.push([event.tool, event.status, event.rows]);
+  },
 }, { title: "uses of operations" });
 
 suite.test("OpenAPI lists the operations of the role", async (api) => {
@@ -103,6 +108,7 @@ suite.test("agents have a tool for each operation of their role", async (api) =>
   });
   const changed = await mcp.call("note", { id: 1, body: { note: "x", status: "open" } });
   strictEqual(changed.structuredContent.rows[0].note, "x");
+  deepStrictEqual(writes, [["note", 200, 1]]);
   const over = await mcp.call("list", { price: 5, limit: 3 }).catch((error: Error) =>
     error.message
   );

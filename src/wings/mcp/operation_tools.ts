@@ -3,10 +3,11 @@ import { type DescribedOperation, fillTemplate } from "../../api/described_opera
 import { relationOf } from "../../api/transaction/data_plan.ts";
 import type { McpConfig } from "./mcp_options.ts";
 import { mayWrite } from "./privileges.ts";
-import { rowsResult } from "./query_tools.ts";
+import { contentResult, rowsResult } from "./query_tools.ts";
 import type { Session } from "./session.ts";
-import type { ToolResult } from "./tool_result.ts";
+import { errorOf, type ToolResult } from "./tool_result.ts";
 import type { ToolDefinition } from "./tool_schemas.ts";
+import { contentOfWrite } from "./write_tools.ts";
 
 /** A tool, and its request. */
 export interface OperationTool {
@@ -72,6 +73,7 @@ export async function callOperation(
     ...body === undefined ? {} : { body: JSON.stringify(body) },
   };
   const reply = await session.call(call, others);
-  if (!annotations.readOnlyHint) session.reportWrite(call, { status: reply.status, rows: null });
-  return await rowsResult(call, reply, null, session);
+  if (annotations.readOnlyHint) return await rowsResult(call, reply, null, session);
+  const content = await contentOfWrite(call, reply, session);
+  return content === null ? await errorOf(reply) : contentResult(call, content, null, session);
 }

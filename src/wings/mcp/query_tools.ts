@@ -144,7 +144,16 @@ export async function rowsResult(
   session: Session,
 ): Promise<ToolResult> {
   if (reply.status >= 400) return await errorOf(reply);
-  const result = await readResult(reply);
+  return contentResult(call, await readResult(reply), page, session);
+}
+
+/** Makes the result of the content of a successful reply. */
+export function contentResult(
+  call: Call,
+  result: ResultContent,
+  page: Page | null,
+  session: Session,
+): ToolResult {
   const line = requestLine(call, session);
   switch (result.kind) {
     case "too long":

@@ -1,5 +1,5 @@
 /** The tools that write rows. @module */
-import type { McpCall } from "./mcp_port.ts";
+import type { McpCall, McpReply } from "./mcp_port.ts";
 import type { Relation } from "../../state/schema_cache/schema_cache.ts";
 import { requestLine } from "./query_tools.ts";
 import { InvalidParams, type Session } from "./session.ts";
@@ -145,14 +145,23 @@ async function write(
     ...(body === undefined ? {} : { body }),
   };
   const reply = await session.call(call);
-  const isDone = reply.status < 400;
-  const result = isDone ? await readResult(reply) : null;
+  const result = await contentOfWrite(call, reply, session);
+  if (result === null) return await errorOf(reply);
+  return writeResult(result, { isDryRun, line: requestLine(call, session) });
+}
+
+/** Reads the content of the reply to a write, and reports the write; null if the write failed. */
+export async function contentOfWrite(
+  call: Pick<McpCall, "method" | "path" | "query">,
+  reply: McpReply,
+  session: Session,
+): Promise<ResultContent | null> {
+  const result = reply.status < 400 ? await readResult(reply) : null;
   session.reportWrite(call, {
     status: reply.status,
     rows: result?.kind === "rows" ? result.rows.length : null,
   });
-  if (result === null) return await errorOf(reply);
-  return writeResult(result, { isDryRun, line: requestLine(call, session) });
+  return result;
 }
 
 function writeResult(
