@@ -2,17 +2,32 @@
 import type { Transaction } from "../../database/transaction.ts";
 import type { RequestOperation } from "../transaction/script.ts";
 import { mayUseStandby, replicatedTransaction } from "../transaction/standby_use.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import type { RawRequest } from "../request/raw_request.ts";
 
 /** Maximum length of a text that may be a bookmark. Bookmarks of svc have at most 25 characters. */
 const maxBookmarkLength = 64;
 /** Maximum bookmarks of one request. A client that sends requests in parallel has several. */
 const maxBookmarks = 8;
 
+/** A request that may have bookmarks. */
+export interface ReadingRequest {
+  readonly pieces: Pick<RawRequest, "headers">;
+  readonly identity: Identity | null;
+  readonly context: {
+    /** Name of the header; null if the database has no standbys. */
+    readonly bookmarkHeader: string | null;
+    readonly snapshot: Snapshot;
+    /** Epoch milliseconds. */
+    readonly now: () => number;
+  };
+}
+
 /** Returns a transaction with the data that a database with standbys needs. `operation` is the
  * request that a standby may execute; null if only the primary may. */
 export function withReplicas(
-  { pieces, context, identity }: Exchange,
+  { pieces, context, identity }: ReadingRequest,
   transaction: Transaction,
   operation: RequestOperation | null = null,
 ): Transaction {

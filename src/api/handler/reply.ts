@@ -1,7 +1,6 @@
 /** Makes the replies of operations from their results. @module */
 import { batchReply, type OperationReply } from "./batch/batch_reply.ts";
 import { OperationError } from "./batch/operation_error.ts";
-import type { HeldResult, TransactionResult } from "../../database/transaction.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { targetNameUsesOf } from "../plan/plan.ts";
 import type { Reply } from "../response/reply.ts";
@@ -21,24 +20,14 @@ import {
   isEndOverridable,
   positionOf,
   type RequestOperation,
-  type RequestScript,
-  type RequestWork,
 } from "../transaction/script.ts";
 import { estimateOf } from "../transaction/script_errors.ts";
 import type { Context } from "./exchange.ts";
 import { hasHeader, withHeaders } from "./headers.ts";
+import type { FinishedScript } from "./script_run.ts";
 
 /** The inputs of a reply other than operations and results. */
 type ReplyContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
-
-/** A script that has run. */
-export interface FinishedScript {
-  readonly script: RequestScript;
-  readonly work: RequestWork;
-  readonly result: Pick<TransactionResult, "body" | "columns" | "rows">;
-  /** Results of a batch's operations. */
-  readonly held: readonly HeldResult[];
-}
 
 /** Returns the reply of a script. Throws the error of the first failed check. */
 export function replyOf(finished: FinishedScript, context: ReplyContext): Reply {

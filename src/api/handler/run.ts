@@ -7,16 +7,18 @@ import {
   readIdempotencyKey,
   requestFingerprint,
 } from "../request/idempotency_key.ts";
-import { type KeptReply, replyOfKept } from "../response/kept_reply.ts";
+import { discardBody } from "../../database/transaction.ts";
+import { keptAnswer, type KeptReply, replyOfKept } from "../response/kept_reply.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
-import { KeyTakenError, type RequestKey } from "../transaction/idempotency.ts";
+import { closingStatement, KeyTakenError, type RequestKey } from "../transaction/idempotency.ts";
 import type { TransactionOwner } from "../transaction/preamble.ts";
 import { mayWrite, type RequestOperation, type RequestWork } from "../transaction/script.ts";
 import { buildReplayScript, type KeyedWork } from "../transaction/service_scripts.ts";
 import { withReplicas } from "./bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
 import type { PayloadRequest } from "./plan_request.ts";
-import { runTransaction, ScriptRun } from "./script_run.ts";
+import { replyOf } from "./reply.ts";
+import { type FinishedScript, runTransaction, ScriptRun } from "./script_run.ts";
 
 /** Runs the operations of an exchange in one transaction. Returns the reply. */
 export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {
@@ -26,9 +28,33 @@ export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {
     ? targetNameUsesOf(operation!.planned.plan)
     : work.operations.flatMap(({ planned }) => targetNameUsesOf(planned.plan));
   const owner = ownerOf(exchange);
-  return hasKey(exchange, work)
-    ? runOnce(exchange, work, owner)
-    : new ScriptRun(exchange, work, owner).execute();
+  return hasKey(exchange, work) ? runOnce(exchange, work, owner) : runScript(exchange, work, owner);
+}
+
+/** Runs the script of a request. Makes the reply before COMMIT if the commit depends on it. */
+async function runScript(
+  exchange: Exchange,
+  work: RequestWork,
+  owner: TransactionOwner,
+): Promise<Reply> {
+  const { context } = exchange;
+  let early: Reply | null = null;
+  const close = (finished: FinishedScript) => {
+    const reply = early = replyOf(finished, context);
+    const { key } = work;
+    return key === null ? [] : [closingStatement(key, keptAnswer(reply, context.snapshot.config))];
+  };
+  const finished = await new ScriptRun(exchange, work, { owner, close }).execute();
+  exchange.stopwatch.lap("transaction");
+  const { result } = finished;
+  try {
+    const reply = early ?? replyOf(finished, context);
+    if (reply.content !== result.body.content) discardBody(result.body);
+    return withBookmark(reply, result);
+  } catch (error) {
+    discardBody(result.body);
+    throw error;
+  }
 }
 
 export function runPlain(
@@ -84,7 +110,7 @@ async function runOnce(
   };
   for (let attempt = 0; attempt < 2; attempt++) {
     try {
-      return await new ScriptRun(exchange, { ...work, key }, owner).execute();
+      return await runScript(exchange, { ...work, key }, owner);
     } catch (error) {
       if (!(error instanceof KeyTakenError)) throw error;
     }

@@ -1,24 +1,22 @@
 /** Runs the script of a request in one transaction. @module */
 import { OperationError } from "./batch/operation_error.ts";
-import {
-  discardBody,
-  type HeldResult,
-  type OpenTransaction,
-  type ResultColumns,
-  type Statement,
-  type Transaction,
-  type TransactionResult,
+import type {
+  HeldResult,
+  OpenTransaction,
+  ResultColumns,
+  Statement,
+  Transaction,
+  TransactionResult,
 } from "../../database/transaction.ts";
-import type { Caller } from "../../database/database.ts";
+import type { Caller, Database } from "../../database/database.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { DatabaseError, isCanceled, isError } from "../../base/errors/service_error.ts";
 import { systemClock } from "../../base/lib/clock.ts";
 import { Deadline } from "../../base/lib/time_limits.ts";
+import type { RequestTiming } from "../../base/observe/stopwatch.ts";
 import { resultColumn } from "../query/query.ts";
-import { keptAnswer } from "../response/kept_reply.ts";
-import { type Reply, withBookmark } from "../response/reply.ts";
 import { checkCost } from "../transaction/cost_limit.ts";
-import { closingStatement, keyError } from "../transaction/idempotency.ts";
+import { keyError } from "../transaction/idempotency.ts";
 import type { TransactionOwner } from "../transaction/preamble.ts";
 import { applyResultChecks } from "../transaction/result_checks.ts";
 import {
@@ -29,40 +27,64 @@ import {
   type RequestWork,
 } from "../transaction/script.ts";
 import { statementError } from "../transaction/script_errors.ts";
-import { withReplicas } from "./bookmarks.ts";
-import type { Exchange } from "./exchange.ts";
-import { replyOf } from "./reply.ts";
+import { type ReadingRequest, withReplicas } from "./bookmarks.ts";
 
-/** Runs a transaction of an exchange, or of `caller` in its place. */
+/** A request whose transactions run. */
+export interface RunningRequest extends Caller, ReadingRequest {
+  readonly context: ReadingRequest["context"] & {
+    readonly database: Pick<Database, "canCancel" | "transaction">;
+  };
+  readonly timing: RequestTiming | null;
+  /** Collects the statements; null if they are not logged. */
+  readonly statements: Statement[] | null;
+}
+
+/** A script that has run, up to COMMIT if its results decide about it. */
+export interface FinishedScript {
+  readonly script: RequestScript;
+  readonly work: RequestWork;
+  readonly result: TransactionResult;
+  /** Results of a batch's operations. */
+  readonly held: readonly HeldResult[];
+}
+
+/** Runs a transaction of a request, or of `caller` in its place. */
 export function runTransaction(
-  exchange: Exchange,
+  request: RunningRequest,
   transaction: Transaction,
-  caller: Caller = exchange,
+  caller: Caller = request,
 ): Promise<TransactionResult> {
-  const { context: { database }, statements, timing } = exchange;
+  const { context: { database }, statements, timing } = request;
   statements?.push(...transaction.statements);
   return timing === null
     ? database.transaction(transaction, caller)
     : timing.measure(() => database.transaction(transaction, caller));
 }
 
+/** Decides about the commit by the results: throws for a rollback. Returns the last statements. */
+type CloseScript = (finished: FinishedScript) => readonly Statement[];
+
 export class ScriptRun {
-  readonly #exchange: Exchange;
+  readonly #request: RunningRequest;
   readonly #work: RequestWork;
   readonly #script: RequestScript;
-  /** The time of a batch; null for a plain request, which uses the deadline of its exchange. */
+  /** The time of a batch; null for a plain request, which uses the deadline of its caller. */
   readonly #deadline: Deadline | null;
   /** Results of the operations of a batch that have ended. */
   readonly #held: HeldResult[] = [];
+  readonly #close: CloseScript;
   /** The statements that were sent last. */
   #sent: readonly Statement[];
-  /** Made before COMMIT, if the commit depends on it. */
-  #reply: Reply | null = null;
 
-  constructor(exchange: Exchange, work: RequestWork, owner: TransactionOwner) {
-    const { deadline, context: { snapshot: { config } } } = exchange;
-    this.#exchange = exchange;
+  constructor(
+    request: RunningRequest,
+    work: RequestWork,
+    { owner, close }: { readonly owner: TransactionOwner; readonly close: CloseScript },
+  ) {
+    const { deadline, context: { snapshot: { config } } } = request;
+    this.#request = request;
     this.#work = work;
+    this.#close = close;
     this.#script = buildScript(work, owner, config);
     this.#sent = this.#script.transaction.statements;
     this.#deadline = work.batch === null
@@ -70,50 +92,39 @@ export class ScriptRun {
       : new Deadline(config.batchTimeout * 1000, systemClock, deadline);
   }
 
-  /** Executes the script, and makes its reply. */
-  async execute(): Promise<Reply> {
-    const { stopwatch } = this.#exchange;
-    let result: TransactionResult;
+  /** Executes the script. */
+  async execute(): Promise<FinishedScript> {
     try {
-      result = await this.#start();
-      if (result.open !== undefined) result = await this.#finish(result);
+      const result = await this.#start();
+      return this.#finished(result.open === undefined ? result : await this.#finish(result));
     } catch (error) {
       throw this.#errorOf(error);
     } finally {
       this.#deadline?.clear();
-    }
-    stopwatch.lap("transaction");
-    try {
-      const reply = this.#reply ?? this.#replyOf(result);
-      if (reply.content !== result.body.content) discardBody(result.body);
-      return withBookmark(reply, result);
-    } catch (error) {
-      discardBody(result.body);
-      throw error;
     }
   }
 
   #start(): Promise<TransactionResult> {
     const { operations: [operation], batch: head } = this.#work;
     const transaction = withReplicas(
-      this.#exchange,
+      this.#request,
       this.#toTransaction(),
       head === null ? operation! : null,
     );
     this.#sent = transaction.statements;
-    return runTransaction(this.#exchange, transaction, this.#caller);
+    return runTransaction(this.#request, transaction, this.#caller);
   }
 
-  /** The exchange, or a batch of it with separate time and results. */
+  /** The request, or its batch with separate time and results. */
   get #caller(): Caller {
-    const exchange = this.#exchange;
-    if (this.#deadline === null) return exchange;
+    const request = this.#request;
+    if (this.#deadline === null) return request;
     return {
       deadline: this.#deadline,
-      timing: exchange.timing,
+      timing: request.timing,
       events: { begun: () => this.#begin(), held: (result) => void this.#held.push(result) },
       get signal() {
-        return exchange.signal;
+        return request.signal;
       },
     };
   }
@@ -130,7 +141,7 @@ export class ScriptRun {
       script;
     const common: Transaction = this.#work.batch === null ? transaction : {
       ...transaction,
-      maxHeldBytes: this.#exchange.context.snapshot.config.batchMaxBytes,
+      maxHeldBytes: this.#request.context.snapshot.config.batchMaxBytes,
     };
     if (limit === undefined && divided === null && !this.#isDecided) return common;
     if (block === null) throw new Error("an open transaction is a block");
@@ -153,7 +164,7 @@ export class ScriptRun {
     if (access !== "read write" || end !== "commit") return false;
     if (key !== null || checks.some((each) => each.length > 0)) return true;
     if (batch === null) return false;
-    const { canCancel = true } = this.#exchange.context.database;
+    const { canCancel = true } = this.#request.context.database;
     return !canCancel ||
       operations.some(({ planned: { plan } }) =>
         plan.kind !== "mutate" || plan.mutate.read !== null
@@ -173,7 +184,8 @@ export class ScriptRun {
         return steps.add(await this.#measure(rest, () => open.end(end, rest)), rest);
       }
       if (rest.length > 0) steps.add(await this.#measure(rest, () => open.send(rest)), rest);
-      const last = this.#close(steps.result);
+      if (this.#deadline?.isOwnOver) throw this.#timeout();
+      const last = this.#close(this.#finished(steps.result));
       return steps.add(await this.#measure(last, () => open.end("commit", last)), noStatements);
     } catch (error) {
       const rolledBack = open.end("rollback").catch(() => {});
@@ -218,26 +230,16 @@ export class ScriptRun {
     execute: () => Promise<TransactionResult>,
   ): Promise<TransactionResult> {
     this.#sent = statements;
-    const { timing } = this.#exchange;
+    const { timing } = this.#request;
     return timing === null ? execute() : timing.measure(execute);
   }
 
-  /** Makes the reply before COMMIT. Returns the statement that keeps it for a key. */
-  #close(result: TransactionResult): readonly Statement[] {
-    if (this.#deadline?.isOwnOver) throw this.#timeout();
-    const reply = this.#reply = this.#replyOf(result);
-    const { key } = this.#work;
-    if (key === null) return noStatements;
-    return [closingStatement(key, keptAnswer(reply, this.#exchange.context.snapshot.config))];
-  }
-
-  #replyOf(result: TransactionResult): Reply {
-    const finished = { script: this.#script, work: this.#work, result, held: this.#held };
-    return replyOf(finished, this.#exchange.context);
+  #finished(result: TransactionResult): FinishedScript {
+    return { script: this.#script, work: this.#work, result, held: this.#held };
   }
 
   #timeout(): OperationError {
-    const { context: { snapshot: { config } } } = this.#exchange;
+    const { context: { snapshot: { config } } } = this.#request;
     return new OperationError(errors.batchTimeout(config.batchTimeout), null);
   }
 
@@ -278,7 +280,7 @@ export class ScriptRun {
 
   /** Whether the time of the batch was over when it waited again, for a connection that was lost. */
   #isOverdue(error: unknown): boolean {
-    return isError(error, errors.requestTimeout) && this.#exchange.deadline?.isOver !== true;
+    return isError(error, errors.requestTimeout) && this.#request.deadline?.isOver !== true;
   }
 
   /** Returns the error of the first operation before a position whose result is refused, or
