@@ -7,7 +7,7 @@
  * `early_answers.ts`. 4. Limits by address, token and its revocation, origin, limits by role, claim
  * and token, requests in progress: {@linkcode admit}. 5. Schema cache, path, method, and the plan
  * as far as it needs no body: `plan_request.ts`. 6. Body: `src/api/request/body/body.ts`. 7. Queue:
- * `src/database/pool/`. 8. Cost of the plan, then the transaction: `script_run.ts`.
+ * `src/database/pool/`. 8. Cost of the plan, then the transaction: `src/api/transaction/script_run.ts`.
  *
  * @module
  */

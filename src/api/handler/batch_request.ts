@@ -12,7 +12,7 @@ import {
   inheritedHeaders,
   operationRequest,
 } from "./batch/batch_head.ts";
-import { OperationError } from "./batch/operation_error.ts";
+import { OperationError } from "../transaction/operation_error.ts";
 import { BatchReferences } from "./batch/batch_references.ts";
 import { batchReply } from "./batch/batch_reply.ts";
 import { errors } from "../../base/errors/catalogue.ts";

@@ -2,7 +2,7 @@
  * @module */
 import { relationOf, rowVersionIn } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/script.ts";
-import { OperationError } from "./batch/operation_error.ts";
+import { OperationError } from "../transaction/operation_error.ts";
 import { metadataTransaction, type Statement } from "../../database/transaction.ts";
 import type { Caller, Database } from "../../database/database.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";

@@ -2,7 +2,7 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import { errorResponse, toServiceError } from "../../base/errors/error_response.ts";
 import { isCanceled, ServiceError } from "../../base/errors/service_error.ts";
-import { OperationError } from "./batch/operation_error.ts";
+import { OperationError } from "../transaction/operation_error.ts";
 import { isBatch } from "./batch/batch_head.ts";
 import { asRead } from "../request/query_request.ts";
 import { adviceFor } from "../response/advice.ts";
@@ -12,12 +12,12 @@ import { respondToRoot, servedMetadata } from "../response/root.ts";
 import { admit } from "./admission.ts";
 import { respondToBatch } from "./batch_request.ts";
 import { buildRootScript, schemaMetadataOf } from "../transaction/service_scripts.ts";
-import { withReplicas } from "./bookmarks.ts";
+import { withReplicas } from "../transaction/bookmarks.ts";
 import { readableQuery, RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
 import { type PayloadRequest, planRequest, type RequestPlan } from "./plan_request.ts";
 import { ownerOf, runPlain } from "./run.ts";
-import { runTransaction } from "./script_run.ts";
+import { runTransaction } from "../transaction/script_run.ts";
 
 /** Runs the stages of a request. Never rejects. */
 export async function answer(exchange: Exchange): Promise<Reply> {

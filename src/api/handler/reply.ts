@@ -1,6 +1,6 @@
 /** Makes the replies of operations from their results. @module */
 import { batchReply, type OperationReply } from "./batch/batch_reply.ts";
-import { OperationError } from "./batch/operation_error.ts";
+import { OperationError } from "../transaction/operation_error.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { targetNameUsesOf } from "../plan/plan.ts";
 import type { Reply } from "../response/reply.ts";
@@ -24,7 +24,7 @@ import {
 import { estimateOf } from "../transaction/script_errors.ts";
 import type { Context } from "./exchange.ts";
 import { hasHeader, withHeaders } from "./headers.ts";
-import type { FinishedScript } from "./script_run.ts";
+import type { FinishedScript } from "../transaction/script_run.ts";
 
 /** The inputs of a reply other than operations and results. */
 type ReplyContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;

@@ -14,11 +14,11 @@ import { closingStatement, KeyTakenError, type RequestKey } from "../transaction
 import type { TransactionOwner } from "../transaction/preamble.ts";
 import { mayWrite, type RequestOperation, type RequestWork } from "../transaction/script.ts";
 import { buildReplayScript, type KeyedWork } from "../transaction/service_scripts.ts";
-import { withReplicas } from "./bookmarks.ts";
+import { withReplicas } from "../transaction/bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
 import type { PayloadRequest } from "./plan_request.ts";
 import { replyOf } from "./reply.ts";
-import { type FinishedScript, runTransaction, ScriptRun } from "./script_run.ts";
+import { type FinishedScript, runTransaction, ScriptRun } from "../transaction/script_run.ts";
 
 /** Runs the operations of an exchange in one transaction. Returns the reply. */
 export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {

@@ -1,5 +1,5 @@
 /** Runs the script of a request in one transaction. @module */
-import { OperationError } from "./batch/operation_error.ts";
+import { OperationError } from "./operation_error.ts";
 import type {
   HeldResult,
   OpenTransaction,
@@ -15,18 +15,18 @@ import { systemClock } from "../../base/lib/clock.ts";
 import { Deadline } from "../../base/lib/time_limits.ts";
 import type { RequestTiming } from "../../base/observe/stopwatch.ts";
 import { resultColumn } from "../query/query.ts";
-import { checkCost } from "../transaction/cost_limit.ts";
-import { keyError } from "../transaction/idempotency.ts";
-import type { TransactionOwner } from "../transaction/preamble.ts";
-import { applyResultChecks } from "../transaction/result_checks.ts";
+import { checkCost } from "./cost_limit.ts";
+import { keyError } from "./idempotency.ts";
+import type { TransactionOwner } from "./preamble.ts";
+import { applyResultChecks } from "./result_checks.ts";
 import {
   buildScript,
   type DividedParam,
   positionOf,
   type RequestScript,
   type RequestWork,
-} from "../transaction/script.ts";
-import { statementError } from "../transaction/script_errors.ts";
+} from "./script.ts";
+import { statementError } from "./script_errors.ts";
 import { type ReadingRequest, withReplicas } from "./bookmarks.ts";
 
 /** A request whose transactions run. */

@@ -1,7 +1,7 @@
 /** Exchanges bookmarks with clients: positions that later reads must have reached. @module */
 import type { Transaction } from "../../database/transaction.ts";
-import type { RequestOperation } from "../transaction/script.ts";
-import { mayUseStandby, replicatedTransaction } from "../transaction/standby_use.ts";
+import type { RequestOperation } from "./script.ts";
+import { mayUseStandby, replicatedTransaction } from "./standby_use.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import type { RawRequest } from "../request/raw_request.ts";

@@ -1,5 +1,5 @@
 /** The error of a batch. @module */
-import type { FailedOperation } from "../../../base/errors/service_error.ts";
+import type { FailedOperation } from "../../base/errors/service_error.ts";
 
 /** An error and the operation that caused it. The response is the response to the cause. */
 export class OperationError extends Error {
