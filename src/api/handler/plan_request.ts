@@ -3,7 +3,7 @@ import type { OperationReferences } from "./batch/batch_references.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import { BodyPlan } from "../plan/write/body_plan.ts";
-import { checkTarget, plan } from "../plan/plan.ts";
+import { checkTarget, plan, type PlanConfig } from "../plan/plan.ts";
 import { checkQuerySize } from "../plan/query_limits.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { mayChangeSession } from "../plan/retry_safe.ts";
@@ -12,7 +12,7 @@ import type { PlannedRequest } from "./plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "./plan_cache/query_shape.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { noBytes, type Payload } from "../request/body/body_decoder.ts";
-import { decodeBody, type LongBodyChecks } from "../request/body/body.ts";
+import { type BodyRules, type BodySource, readBody } from "../request/body/body.ts";
 import { parseHead } from "../request/parse_request.ts";
 import type { PayloadReader } from "../request/body/payload.ts";
 import {
@@ -28,7 +28,7 @@ import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { queryOf } from "../transaction/data_plan.ts";
 import { RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
-import { type BodyRules, receiveRequestBody } from "./receive_body.ts";
+import { bodySource } from "./receive_body.ts";
 
 /** An operation of a batch that is planned. */
 interface PlannedPart {
@@ -82,15 +82,9 @@ export function planRequest(
   return target === null ? planByShape(input) : planQuery(input, target);
 }
 
-/** Receives the body. For an operation, the batch already has it. */
-function receiveBody(
-  { exchange, part }: PlanningInput,
-  reader: PayloadReader,
-  rules: BodyRules,
-): Promise<Payload> {
-  return part === null
-    ? receiveRequestBody(exchange, reader, rules)
-    : decodeBody(reader, part.body);
+/** Returns the source of the body. For an operation, the batch already has it. */
+function sourceOf({ exchange, part }: PlanningInput, reader: PayloadReader): BodySource {
+  return part === null ? bodySource(exchange, reader) : { kind: "bytes", bytes: part.body };
 }
 
 /** Plans a query request. Receives its parameters, and plans the equivalent GET. */
@@ -110,7 +104,7 @@ async function planQuery(input: PlanningInput, target: QueryTarget): Promise<Req
   // Its errors would show names to a client whose request is refused later.
   const checks = guard === null ? { head: () => check(request) } : noChecks;
   const rules = { checks, isDivisible: () => false };
-  const payload = await receiveBody(input, parameterReader, rules);
+  const payload = await readBody(sourceOf(input, parameterReader), parameterReader, rules);
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
   return planByShape({ ...input, pieces: withParameters(request, parameters) });
 }
@@ -125,7 +119,7 @@ function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
   if (reader === null) return planLooked(input, shape, null);
   // The plan of the shape depends on the body's keys.
   const isDivisible = needs === "text" ? () => false : divisibility(input, reader);
-  return receiveBody(input, reader, { checks: noChecks, isDivisible })
+  return readBody(sourceOf(input, reader), reader, { checks: noChecks, isDivisible })
     .then((received) => {
       checkGuard(input, shape, received);
       return planLooked(input, shape, received);
@@ -144,15 +138,15 @@ function checkGuard(
   return guard.check(exchange, { pieces, shape, payload: body, isPart: part !== null });
 }
 
-const noChecks: LongBodyChecks = {};
+const noChecks: BodyRules["checks"] = {};
 
 /** Returns a function that decides whether a body too long for one statement can be divided. The
  * decision plans the request for such a body. */
-function divisibility(input: PlanningInput, { format }: PayloadReader): BodyRules["isDivisible"] {
+function divisibility(input: PlanningInput, reader: PayloadReader): BodyRules["isDivisible"] {
   const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
   let body: BodyPlan | null = null;
   return (payload) => {
-    body ??= new BodyPlan({ request: parseHead(pieces, config).request, format, cache, config });
+    body ??= new BodyPlan({ request: parseHead(pieces, config).request, reader, cache, config });
     return body.isDivisible(payload);
   };
 }
@@ -179,25 +173,27 @@ async function planUncached(
   needs: "text" | "keys" = "keys",
 ): Promise<RequestPlan> {
   const { pieces, part, cache, exchange } = input;
-  const { stopwatch, context: { planCache, snapshot: { config } } } = exchange;
+  const { stopwatch, context: { guard, planCache, snapshot: { config } } } = exchange;
   const { request: head, reader } = parseHead(pieces, config);
   if (pieces.received !== undefined) checkQuerySize(head.query);
-  const body = reader === null
-    ? null
-    : new BodyPlan({ request: head, format: reader.format, cache, config });
-  const isWhole = needs === "text";
-  const payload = received ??
-    (body === null ? null : await receiveChecked(input, reader!, { body, isWhole }));
-  if (received === null && payload !== null) checkGuard(input, shape, payload);
-  const sent = payload === null ? head : { ...head, payload };
-  const parsed = part?.references?.bind(sent) ?? sent;
-  if (part === null) stopwatch.lap("parse");
-  const columns = selectableColumns(input, parsed);
-  const request = columns === null ? parsed : { ...parsed, selectable: columns };
-  const planAll = () => plan(request, cache, config);
-  let planned = body !== null && request === sent ? body.planKeys(payload!) : planAll();
+  const columns = selectableColumns(input, head);
+  const complete = (sent: ApiRequest): ApiRequest => {
+    if (received === null && sent.payload !== null) checkGuard(input, shape, sent.payload);
+    const parsed = part?.references?.bind(sent) ?? sent;
+    if (part === null) stopwatch.lap("parse");
+    return columns === null ? parsed : { ...parsed, selectable: columns };
+  };
+  const first = reader === null
+    ? planHead(complete(head), cache, config)
+    : await new BodyPlan({ request: head, reader, cache, config }).receive(
+      received === null ? sourceOf(input, reader) : { kind: "payload", payload: received },
+      // Errors of a plan would show names to a client whose request is refused later.
+      { complete, isChecked: guard === null, isWhole: needs === "text" },
+    );
+  const { request, payload } = first;
   // The first plan has looked up the columns of its relations.
-  if (await columns?.readUnknown()) planned = planAll();
+  const isOutdated = await columns?.readUnknown() === true;
+  const planned = isOutdated ? plan(request, cache, config) : first.planned;
   if (part === null) stopwatch.lap("plan");
   if (planned.kind === "options") return planned;
   if (planned.kind === "root") return { kind: "root", request, plan: planned, cache };
@@ -211,6 +207,11 @@ async function planUncached(
   return { kind: "data", request, planned: uncached, payload, columns };
 }
 
+/** Plans a request that needs no body. */
+function planHead(request: ApiRequest, cache: SchemaCache, config: PlanConfig) {
+  return { request, payload: null, planned: plan(request, cache, config) };
+}
+
 /** Returns the columns that the role may select; null for a request without `**`. */
 function selectableColumns(
   { part, exchange }: PlanningInput,
@@ -219,22 +220,4 @@ function selectableColumns(
   if (!namesSelectable(select)) return null;
   const { identity, context: { columnPrivileges } } = exchange;
   return part?.columns ?? new RoleColumns(columnPrivileges, identity!.role, exchange);
-}
-
-/** Receives the body. Rejects an invalid request before a long body arrives, if the body cannot
- * change the result; after the body's keys, if these are invalid. */
-function receiveChecked(
-  input: PlanningInput,
-  reader: PayloadReader,
-  { body, isWhole }: { readonly body: BodyPlan; readonly isWhole: boolean },
-): Promise<Payload> {
-  // Errors of a plan would show names to a client whose request is refused later.
-  const checks = input.exchange.context.guard !== null ? noChecks : {
-    head: () => void body.planHead(),
-    keys: (payload: Payload) => void body.planKeys(payload),
-  };
-  return receiveBody(input, reader, {
-    checks,
-    isDivisible: (payload) => !isWhole && body.isDivisible(payload),
-  });
 }

@@ -1,8 +1,8 @@
-/** Receives the body of a request, within the limits of its kind. @module */
+/** The bodies of requests, and the limits of their kinds. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { systemClock } from "../../base/lib/clock.ts";
 import { schedule } from "../../base/lib/timers.ts";
-import { type LongBodyChecks, receiveBody, type ReceivingOptions } from "../request/body/body.ts";
+import type { BodySource, ReceivingOptions } from "../request/body/body.ts";
 import { openSpoolFile } from "../../base/lib/spool_file.ts";
 import { BodyPace, MinRate } from "../../base/lib/time_limits.ts";
 import type { DivisionOptions } from "../request/body/divided_body.ts";
@@ -10,25 +10,15 @@ import type { PayloadReader } from "../request/body/payload.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Payload } from "../request/body/body_decoder.ts";
 
-/** How a long body is checked during its arrival, and whether it may be divided. */
-export interface BodyRules extends Pick<DivisionOptions, "isDivisible"> {
-  readonly checks: LongBodyChecks;
-}
-
-export async function receiveRequestBody(
-  exchange: Exchange,
-  reader: PayloadReader,
-  { checks, isDivisible }: BodyRules,
-): Promise<Payload> {
-  const options = { ...bodyOptions(exchange), checks };
-  const ownOptions = reader.isQuery === true
-    ? { ...options, ...queryLimit(exchange.context.snapshot.config) }
-    : { ...options, ...divisionOf(exchange, isDivisible) };
-  const payload = await receiveBody(exchange.request, reader.begin, ownOptions);
-  exchange.info.bodyReceived?.();
-  return payload;
+/** Returns the source of the body of a request. */
+export function bodySource(exchange: Exchange, { isQuery }: PayloadReader): BodySource {
+  const { request, info, context: { snapshot: { config } } } = exchange;
+  const limits = bodyOptions(exchange);
+  const common = { kind: "request", request, onEnd: info.bodyReceived } as const;
+  return isQuery === true
+    ? { ...common, limits: { ...limits, ...queryLimit(config) }, division: null }
+    : { ...common, limits, division: divisionOf(exchange) };
 }
 
 /** Returns the limits of a body. */
@@ -53,19 +43,19 @@ function queryLimit(
   return { maxBytes: serverMaxQueryBody, tooLarge: errors.queryTooLarge };
 }
 
-/** Returns how a long body is divided, which is possible for inserts. The caller closes the files. */
+/** Returns how a long body is divided, which is possible for inserts; null for other requests. The
+ * caller closes the files. */
 function divisionOf(
   { pieces, context: { snapshot: { config }, bodySpool: { space } }, files }: Exchange,
-  isDivisible: DivisionOptions["isDivisible"],
-): { readonly division?: DivisionOptions } {
+): Omit<DivisionOptions, "isDivisible"> | null {
   const { serverSpoolSize: maxBytes, idempotencyTable } = config;
-  if (pieces.method !== "POST" || maxBytes === 0) return {};
+  if (pieces.method !== "POST" || maxBytes === 0) return null;
   // The whole body identifies a request with a key.
-  if (idempotencyTable !== null && hasIdempotencyKey(pieces)) return {};
+  if (idempotencyTable !== null && hasIdempotencyKey(pieces)) return null;
   const openSpool = () => {
     const file = openSpoolFile({ space, maxBytes });
     if (file !== null) files.push(file);
     return file;
   };
-  return { division: { isDivisible, openSpool, minRate: new MinRate(systemClock, errors) } };
+  return { openSpool, minRate: new MinRate(systemClock, errors) };
 }

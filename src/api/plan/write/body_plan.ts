@@ -1,15 +1,32 @@
 /** Plans a request while its body arrives: first its head, then the keys of the body. @module */
 import type { ApiRequest } from "../../request/api_request.ts";
-import type { PayloadFormat } from "../../request/body/payload.ts";
+import { type BodyRules, type BodySource, readBody } from "../../request/body/body.ts";
+import type { PayloadReader } from "../../request/body/payload.ts";
 import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import { type Plan, plan, type PlanConfig, planWithoutBody } from "../plan.ts";
 import type { Payload } from "../../request/body/body_decoder.ts";
 
 interface BodyPlanInput {
   readonly request: ApiRequest;
-  readonly format: PayloadFormat;
+  readonly reader: PayloadReader;
   readonly cache: SchemaCache;
   readonly config: PlanConfig;
+}
+
+/** A planned request, and its body. */
+interface PlannedBody {
+  readonly request: ApiRequest;
+  readonly payload: Payload;
+  readonly planned: Plan;
+}
+
+interface BodyPlanOptions {
+  /** Returns the request to plan, with its body. */
+  readonly complete: (sent: ApiRequest) => ApiRequest;
+  /** Whether an invalid request is rejected before a long body has arrived. */
+  readonly isChecked: boolean;
+  /** Whether the body must not be divided. */
+  readonly isWhole: boolean;
 }
 
 export class BodyPlan {
@@ -21,10 +38,29 @@ export class BodyPlan {
     this.#input = input;
   }
 
+  /** Receives the body, and plans the request with it. Checks a long body as it arrives: the head
+   * before the body, if the body cannot change the result, and the keys as soon as they are known. */
+  async receive(
+    source: BodySource,
+    { complete, isChecked, isWhole }: BodyPlanOptions,
+  ): Promise<PlannedBody> {
+    const { request, reader, cache, config } = this.#input;
+    const checks: BodyRules["checks"] = isChecked
+      ? { head: () => void this.planHead(), keys: (payload) => void this.planKeys(payload) }
+      : {};
+    const isDivisible: BodyRules["isDivisible"] = (payload) =>
+      !isWhole && this.isDivisible(payload);
+    const payload = await readBody(source, reader, { checks, isDivisible });
+    const sent = { ...request, payload };
+    const completed = complete(sent);
+    const planned = completed === sent ? this.planKeys(payload) : plan(completed, cache, config);
+    return { request: completed, payload, planned };
+  }
+
   /** Plans the head. Throws the errors that do not depend on the body. Returns null if the plan
    * needs arguments. */
   planHead(): Plan | null {
-    const { request, format, cache, config } = this.#input;
+    const { request, reader: { format }, cache, config } = this.#input;
     return this.#head ??= planWithoutBody(request, format, cache, config);
   }
 

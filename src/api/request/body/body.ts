@@ -52,6 +52,40 @@ export interface ReceivingOptions {
   readonly pause?: () => Promise<void>;
 }
 
+/** How a long body is checked during its arrival, and whether it may be divided. */
+export interface BodyRules extends Pick<DivisionOptions, "isDivisible"> {
+  readonly checks: LongBodyChecks;
+}
+
+/** Where a body comes from. The body of an operation has arrived with its batch. */
+export type BodySource =
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+  | { readonly kind: "payload"; readonly payload: Payload }
+  | {
+    readonly kind: "request";
+    readonly request: Request;
+    readonly limits: Pick<ReceivingOptions, "maxBytes" | "timeout" | "tooLarge">;
+    /** Null if the body cannot be divided. */
+    readonly division: Omit<DivisionOptions, "isDivisible"> | null;
+    /** Called when the whole body has arrived. */
+    readonly onEnd: (() => void) | undefined;
+  };
+
+/** Returns the body of a source. Throws the errors of {@linkcode receiveBody}. */
+export async function readBody(
+  source: BodySource,
+  reader: PayloadReader,
+  { checks, isDivisible }: BodyRules,
+): Promise<Payload> {
+  if (source.kind === "payload") return source.payload;
+  if (source.kind === "bytes") return decodeBody(reader, source.bytes);
+  const { request, limits, division, onEnd } = source;
+  const divided = division === null ? {} : { division: { ...division, isDivisible } };
+  const payload = await receiveBody(request, reader.begin, { ...limits, ...divided, checks });
+  onEnd?.();
+  return payload;
+}
+
 /** Creates the error for a body that exceeds a limit. Its length is null if unknown. */
 type TooLarge = (allowed: number, length: number | null) => ServiceError;
 

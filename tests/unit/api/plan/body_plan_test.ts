@@ -35,11 +35,11 @@ const rows: readonly (readonly [
 for (const [name, line, keys, body, isPlannedOnce] of rows) {
   Deno.test(`BodyPlan.planKeys() plans ${name} ${isPlannedOnce ? "once" : "again"}`, () => {
     const [method = "", query = ""] = line.split(" ");
-    const { request } = parseHead(
+    const { request, reader } = parseHead(
       { method, path: "/tools", query, headers: {}, cookies: {} },
       config,
     );
-    const planner = new BodyPlan({ request, format: "json", cache, config });
+    const planner = new BodyPlan({ request, reader: reader!, cache, config });
     const first = planner.planKeys({ ...empty, ...keys });
     const payload = { ...empty, ...body, text };
     const second = planner.planKeys(payload);
