@@ -30,11 +30,7 @@ import { isEmbedded } from "./src/database/open.ts";
 import type { Connections } from "./src/database/database.ts";
 import { dialects } from "./src/base/dialect.ts";
 import type { RequestInfo } from "./src/api/handler/handler.ts";
-import {
-  type Handler,
-  type HandlerDependencies,
-  lazyHandler,
-} from "./src/api/handler/lazy_handler.ts";
+import { type Handler, type HandlerDependencies, lazyHandler } from "./src/api/lazy_handler.ts";
 import { loadMcp, mcpWing } from "./src/wings/mcp/mcp_host.ts";
 import { liveWing } from "./src/wings/live/live_host.ts";
 import { liveOptions } from "./src/wings/live/live_options.ts";

@@ -23,7 +23,7 @@ import { tenantErrors } from "../wings/tenants/tenant_errors.ts";
 import { hasTenants, tenantOptions } from "../wings/tenants/tenant_options.ts";
 import { shadowCommand } from "../wings/shadow/command.ts";
 import { typesCommand } from "../wings/types/types_command.ts";
-import { adminListenAddress } from "./server/listen_address.ts";
+import { adminListenAddress } from "./listen_address.ts";
 
 const tenantHost: HostOpener = {
   isSet: hasTenants,

@@ -2,7 +2,7 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { noValues } from "../../src/state/config/load.ts";
 import { configSource } from "../../src/state/config/source.ts";
-import { adminListenAddress, apiListenAddress } from "../../src/process/server/listen_address.ts";
+import { adminListenAddress, apiListenAddress } from "../../src/process/listen_address.ts";
 import { debuggerPort } from "../support/server/debugger_attack.ts";
 import { findProgram } from "../support/server/find_program.ts";
 import { freePort } from "../support/server/free_port.ts";

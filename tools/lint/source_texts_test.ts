@@ -43,7 +43,7 @@ Deno.test("statements name what they add to a request's names by ownName() alone
 /** Readers of files and of bodies, in which a byte order mark at the beginning is none of the text. */
 const ofFiles = [
   "api/request/body/json_scanner.ts",
-  "api/request/body/utf8.ts",
+  "api/request/utf8.ts",
   "base/lib/files.ts",
   "process/cli/sql.ts",
   "state/auth/fetch_document.ts",

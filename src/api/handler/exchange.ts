@@ -22,7 +22,10 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
-import type { BrokenOperation, DescribedOperation } from "../described_operation.ts";
+import type {
+  BrokenOperation,
+  DescribedOperation,
+} from "../response/openapi/described_operation.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import type { ColumnPrivileges } from "./column_privileges.ts";
 import type { RequestsInFlight } from "./in_flight.ts";

@@ -2,7 +2,7 @@
 import type { OperationReferences } from "./batch/batch_references.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
-import { BodyPlan } from "../plan/write/body_plan.ts";
+import { BodyPlan } from "../plan/body_plan.ts";
 import { checkTarget, plan, type PlanConfig } from "../plan/plan.ts";
 import { checkQuerySize } from "../plan/query_limits.ts";
 import type { RootPlan } from "../plan/root_plan.ts";

@@ -1,6 +1,6 @@
 /** Reports requests to the observer and to the metrics. @module */
 import type { Statement } from "../../database/transaction.ts";
-import { redactKeys } from "../../base/observe/redact.ts";
+import { redactKeys } from "../../base/lib/redact.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../../base/errors/service_error.ts";
 import { spanOf } from "../../base/http/trace_context.ts";

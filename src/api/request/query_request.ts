@@ -8,7 +8,7 @@ import { errors } from "../../base/errors/catalogue.ts";
 import { canonicalText, parseMediaType } from "../../base/http/media_type.ts";
 import { RawDecoder } from "./body/decoders.ts";
 import type { PayloadReader } from "./body/payload.ts";
-import { textOf } from "./body/utf8.ts";
+import { textOf } from "./utf8.ts";
 import { percentDecode } from "../../base/http/percent.ts";
 import type { QueryForm, RawRequest } from "./raw_request.ts";
 

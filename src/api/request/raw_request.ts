@@ -1,6 +1,6 @@
 /** A request's parts as they were received. @module */
 import { parseCookies } from "../../base/http/cookie.ts";
-import { textOf } from "./body/utf8.ts";
+import { textOf } from "./utf8.ts";
 
 /** How a request indicates that its parameters are in the body: by its method, or by its path. */
 export type QueryForm = "method" | "path";

@@ -15,7 +15,7 @@ import {
 import { buildModel } from "./openapi/model.ts";
 import { openApi2 } from "./openapi/v2.ts";
 import { openApi3 } from "./openapi/v3.ts";
-import type { DescribedOperation } from "../described_operation.ts";
+import type { DescribedOperation } from "./openapi/described_operation.ts";
 import type { Reply } from "./reply.ts";
 import { standardVary } from "../../base/http/vary.ts";
 

@@ -1,7 +1,7 @@
 /** The message of calls that cannot connect to the database. @module */
 import { svcDialect } from "../dialect.ts";
 import { errorFacts } from "./error_response.ts";
-import { redact } from "../observe/redact.ts";
+import { redact } from "../lib/redact.ts";
 
 /** Reports that the database cannot be reached. The last line of the message is the remedy. */
 export class CannotConnectError extends Error {

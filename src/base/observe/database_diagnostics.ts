@@ -10,7 +10,7 @@ import {
   warning,
   withError,
 } from "./diagnostic_row.ts";
-import { redact } from "./redact.ts";
+import { redact } from "../lib/redact.ts";
 
 /** Severity and text of each event. */
 export const databaseDiagnostics = {

@@ -1,7 +1,7 @@
 /** How the diagnostic log shows a kind of events: rows of the tables in `diagnostics.ts`. @module */
 import type { LogLevel } from "../log_level.ts";
 import type { CallWords } from "./call_words.ts";
-import { redact } from "./redact.ts";
+import { redact } from "../lib/redact.ts";
 
 /** An error with all the fields of an error response. */
 export interface ReportedError {

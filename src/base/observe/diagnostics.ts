@@ -18,7 +18,7 @@ import {
   warning,
   withError,
 } from "./diagnostic_row.ts";
-import { redact } from "./redact.ts";
+import { redact } from "../lib/redact.ts";
 
 /** Number of objects in the schema cache, by kind. */
 export interface SchemaCacheCounts {

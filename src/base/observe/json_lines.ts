@@ -2,7 +2,7 @@
 import type { CallWords } from "./call_words.ts";
 import { diagnostics } from "./diagnostics.ts";
 import { type Diagnostic, type FinishedRequest, linesOf } from "./observation.ts";
-import { redact } from "./redact.ts";
+import { redact } from "../lib/redact.ts";
 import type { LineFormat } from "./text_lines.ts";
 import { oneLine } from "../lib/printable.ts";
 import type { LogLevel } from "../log_level.ts";

@@ -3,7 +3,7 @@ import type { ConfigFlag } from "../../state/config/load.ts";
 import { nearest } from "../../base/lib/nearest.ts";
 import { options } from "../../state/config/options.ts";
 import { wingOptions } from "../wings.ts";
-import { redact } from "../../base/observe/redact.ts";
+import { redact } from "../../base/lib/redact.ts";
 import type { Command, CommandCall, CommandFlag } from "../../api/command.ts";
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";
 import { callTarget } from "./target.ts";

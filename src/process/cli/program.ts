@@ -170,7 +170,8 @@ async function serveConfig(
       return await serveTenants({ ...common, host });
     }
     const { front, wings, opensConsole = quick !== null } = events;
-    return await serve({ ...common, call, database, quick, opensConsole, front, wings });
+    const choice = quick?.choice ?? null;
+    return await serve({ ...common, call, database, quick: choice, opensConsole, front, wings });
   } finally {
     stopWatching();
     await log.flush();

@@ -11,18 +11,11 @@ import {
 } from "../../state/config/config_files.ts";
 import { CannotConnectError } from "../../base/errors/connect_error.ts";
 import { findNextPort, findPort, isFreePort } from "../../base/lib/free_ports.ts";
-import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_defaults.ts";
+import { chooseDefaults, fixedDefaults, type QuickStart } from "./quick/quick_defaults.ts";
 import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
 import { connectionName } from "../../state/config/call_words.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { wingOptions } from "../wings.ts";
-
-export interface QuickStart {
-  readonly facts: QuickFacts;
-  readonly choice: QuickChoice;
-  /** The value of `db-read-only`. */
-  readonly isReadOnly: boolean;
-}
 
 export interface Start {
   readonly reader: ConfigReader;

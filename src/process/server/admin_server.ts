@@ -5,7 +5,7 @@ import { spooledResponse } from "../../api/handler/unread.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { version } from "../../base/version.ts";
 import { listen, type Listening } from "./listen.ts";
-import { adminListenAddress } from "./listen_address.ts";
+import { adminListenAddress } from "../listen_address.ts";
 import { readdirSync } from "node:fs";
 import process from "node:process";
 import { metricText } from "../../base/observe/metric_registry.ts";

@@ -4,7 +4,7 @@ import { untilIdle, withTimeout } from "../../base/lib/time_limits.ts";
 import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import { version } from "../../base/version.ts";
 import { listen, type Listening, type ListenOptions } from "./listen.ts";
-import { apiListenAddress } from "./listen_address.ts";
+import { apiListenAddress } from "../listen_address.ts";
 import { isLoopbackHost } from "../../base/http/host.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errors } from "../../base/errors/catalogue.ts";

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { findNextPort, isFreePort } from "../../base/lib/free_ports.ts";
 import { errorCode } from "../../base/lib/error_code.ts";
 import type { HttpServer, HttpServerOptions, StartServer } from "./http_server.ts";
-import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
+import { addressesOf, addressText, type ListenAddress } from "../listen_address.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 
 export type ServerKind = "api" | "admin";

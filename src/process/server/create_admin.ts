@@ -16,7 +16,7 @@ import {
   type HandlerWatcher,
   type WatchableHandler,
 } from "../../api/handler/admin_port.ts";
-import type { Handler } from "../../api/handler/lazy_handler.ts";
+import type { Handler } from "../../api/lazy_handler.ts";
 import type { AdminConsole } from "../../api/wing.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { adminHandler } from "./admin.ts";

@@ -1,7 +1,7 @@
 /** Listens on a TCP address or a Unix socket, and passes requests to a handler. @module */
 import type { Observation } from "../../base/observe/observation.ts";
 import { bind, type BoundServer, type ServerKind } from "./bind.ts";
-import type { ListenAddress } from "./listen_address.ts";
+import type { ListenAddress } from "../listen_address.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
 import { discardBody, endAfterBody, mayHaveBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { Drain } from "./drain.ts";

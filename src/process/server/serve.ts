@@ -18,7 +18,7 @@ import {
   waitBeforeShutdown,
 } from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";
-import { adminListenAddress } from "./listen_address.ts";
+import { adminListenAddress } from "../listen_address.ts";
 import {
   type ConfigReader,
   embeddedFolder,
@@ -28,7 +28,6 @@ import type { ApiFront, ServeEvents } from "../../api/command.ts";
 import type { Listening } from "./listen.ts";
 import type { Log } from "./log.ts";
 import { shellWord } from "../../base/lib/shell_word.ts";
-import type { QuickStart } from "../cli/start.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
 import type { WorkerTeam } from "./workers/worker_team.ts";
@@ -42,8 +41,10 @@ export interface ServeDependencies {
   readonly reloads: ReloadSignals;
   /** An open database. Default: `serve` opens the database of the configuration. */
   readonly database?: Database | null;
-  /** Data and choices of quick mode; null if not in quick mode. Default: null. */
-  readonly quick?: QuickStart | null;
+  /** The choices of quick mode; null if not in quick mode. Default: null. */
+  readonly quick?:
+    | { readonly isLoginRole: boolean; readonly hidesExtensionFunctions: boolean }
+    | null;
   /** Whether `/` redirects browsers to the console. Default: false. */
   readonly opensConsole?: boolean;
   /** Opens a front that answers requests on the API's port. Default: the handler answers. */
@@ -79,7 +80,7 @@ async function serveUntilStopped(
   const appState = created = await startAppState(reader, options);
   const handleApi = serviceHandler(appState, "shared", [...shown.wings ?? [], ...wings]);
   const front = shown.front?.(handleApi) ?? null;
-  const audited = { program: call.program, isLoginRole: quick?.choice.isLoginRole ?? false };
+  const audited = { program: call.program, isLoginRole: quick?.isLoginRole ?? false };
   let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;
   const serviceMetrics = team === null ? undefined : () => team.metrics(appState);
@@ -212,7 +213,7 @@ async function startAppState(
     isCounted: adminListenAddress(config) !== null,
     isTimed,
     missingCacheDetail: "none",
-    hidesExtensionFunctions: quick?.choice.hidesExtensionFunctions ?? false,
+    hidesExtensionFunctions: quick?.hidesExtensionFunctions ?? false,
   });
   setSettings(() => appState.snapshot.config);
   return appState;

@@ -8,7 +8,7 @@ import { version } from "../../base/version.ts";
 import { connectionLimits, untilResponded, waitBeforeShutdown } from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";
 import { listen, type Listening } from "./listen.ts";
-import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
+import { adminListenAddress, apiListenAddress } from "../listen_address.ts";
 import { processMetricsText } from "./admin_server.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";

@@ -1,6 +1,6 @@
 /** Prints the configuration: the dump, the example file, the defaults in the documentation. @module
  */
-import { redact } from "../../base/observe/redact.ts";
+import { redact } from "../../base/lib/redact.ts";
 import { quote } from "./codecs.ts";
 import { redactedIssuers } from "./jwt_issuers.ts";
 import { appSettings, type Config, noWingOptions, rowsOf, valueOf } from "./options.ts";

@@ -16,7 +16,7 @@
  */
 import type { OptionValues } from "../../state/config/options.ts";
 import type { mcpOptions } from "./mcp_options.ts";
-import type { Handler } from "../../api/handler/lazy_handler.ts";
+import type { Handler } from "../../api/lazy_handler.ts";
 import { type ExtensibleHandler, mcpExtension } from "./mcp_port.ts";
 import { loadLibrary, openEndpoint } from "./endpoint.ts";
 

@@ -3,7 +3,7 @@
 import type { Credential } from "../../state/auth/credential.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { Wing } from "../../api/wing.ts";
-import type { DescribedOperation } from "../../api/described_operation.ts";
+import type { DescribedOperation } from "../../api/response/openapi/described_operation.ts";
 import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { type Reply, withBookmark } from "../../api/response/reply.ts";

@@ -4,7 +4,7 @@
  * types. @module
  */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
-import type { DescribedOperation } from "../../api/described_operation.ts";
+import type { DescribedOperation } from "../../api/response/openapi/described_operation.ts";
 import type { AgentWrite } from "../../base/observe/observation.ts";
 import type { Reply } from "../../api/response/reply.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";

@@ -1,5 +1,8 @@
 /** Tools for permitted requests: `mcp-tools = "operations"`. @module */
-import { type DescribedOperation, fillTemplate } from "../../api/described_operation.ts";
+import {
+  type DescribedOperation,
+  fillTemplate,
+} from "../../api/response/openapi/described_operation.ts";
 import { relationOf } from "../../api/transaction/data_plan.ts";
 import type { McpConfig } from "./mcp_options.ts";
 import { mayWrite } from "./privileges.ts";

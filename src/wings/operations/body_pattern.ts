@@ -2,7 +2,7 @@
  * The members of an operation's body: `{note, status="open", lines[]{product_id}, text?}`. @module
  */
 import type { Payload } from "../../api/request/body/body_decoder.ts";
-import { textOf } from "../../api/request/body/utf8.ts";
+import { textOf } from "../../api/request/utf8.ts";
 import type { ColumnItem } from "../../api/request/url/query_types.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { isJsonObject, type JsonObject } from "../../base/lib/json_object.ts";

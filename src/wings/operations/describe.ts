@@ -4,7 +4,7 @@ import {
   type DescribedOperation,
   fillTemplate,
   type OperationParameter,
-} from "../../api/described_operation.ts";
+} from "../../api/response/openapi/described_operation.ts";
 import { plan, readOf } from "../../api/plan/plan.ts";
 import type { ReadItem, ReadNode } from "../../api/plan/read/read_node.ts";
 import { printedType } from "../../api/plan/values/type_names.ts";

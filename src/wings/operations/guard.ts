@@ -2,7 +2,10 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { percentDecode } from "../../base/http/percent.ts";
-import type { BrokenOperation, DescribedOperation } from "../../api/described_operation.ts";
+import type {
+  BrokenOperation,
+  DescribedOperation,
+} from "../../api/response/openapi/described_operation.ts";
 import type { Exchange, GuardedRequest, RequestGuard } from "../../api/handler/exchange.ts";
 import type { QueryShape } from "../../api/handler/plan_cache/query_shape.ts";
 import { plan } from "../../api/plan/plan.ts";

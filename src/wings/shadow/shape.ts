@@ -1,5 +1,5 @@
 /** Shapes of reads, and texts for reports, which contain no secrets. @module */
-import { redact } from "../../base/observe/redact.ts";
+import { redact } from "../../base/lib/redact.ts";
 import { operators } from "../../api/request/url/operators.ts";
 import { percentDecode } from "../../base/http/percent.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";

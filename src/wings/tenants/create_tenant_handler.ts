@@ -2,7 +2,7 @@
 import { svcDialect } from "../../base/dialect.ts";
 import { tenantErrors } from "./tenant_errors.ts";
 import { errorResponseTo, type RequestInfo } from "../../api/handler/handler.ts";
-import type { Handler } from "../../api/handler/lazy_handler.ts";
+import type { Handler } from "../../api/lazy_handler.ts";
 import { isTenantName } from "./find_tenant.ts";
 
 /** The tenant of a request. `Options` is the type of its handler's options. */

@@ -1,6 +1,6 @@
 /** Handlers that record operations, and handlers that permit recorded ones. @module */
 import type { Handler } from "../../../mod.ts";
-import { lazyHandler } from "../../../src/api/handler/lazy_handler.ts";
+import { lazyHandler } from "../../../src/api/lazy_handler.ts";
 import { wingOptions, wings } from "../../../src/process/wings.ts";
 import { checkHandlerOptions, rejectFile } from "../../../src/state/config/handler_options.ts";
 import { configSource } from "../../../src/state/config/source.ts";

@@ -12,7 +12,7 @@ import type { ApiRequest } from "../../request/api_request.ts";
 import type { Payload } from "../../request/body/body_decoder.ts";
 import type { JsonPayload } from "../../request/body/divided_body.ts";
 import { JsonRowsScan } from "../../request/body/json_rows.ts";
-import { textOf } from "../../request/body/utf8.ts";
+import { textOf } from "../../request/utf8.ts";
 import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import type { ReferenceCheck } from "../../transaction/script.ts";
 import { type DataPlan, queryOf } from "../../transaction/data_plan.ts";

@@ -11,7 +11,7 @@ import {
   type PayloadUse,
 } from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";
-import { nextText, utf8Decoder } from "./utf8.ts";
+import { nextText, utf8Decoder } from "../utf8.ts";
 
 /** State of the decoder. */
 type Place = "record start" | "field start" | "plain field" | "quoted field" | "behind quote";

@@ -11,7 +11,7 @@ import {
 } from "./body_decoder.ts";
 import { type JsonRows, JsonRowsScan } from "./json_rows.ts";
 import { type PatchFormat, readPatch } from "./patch_document.ts";
-import { MarkSkipper, nextText, utf8Decoder } from "./utf8.ts";
+import { MarkSkipper, nextText, utf8Decoder } from "../utf8.ts";
 
 const ascii = new TextEncoder();
 const noRows = ascii.encode("[]");

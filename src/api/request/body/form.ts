@@ -3,7 +3,7 @@
 import { errors } from "../../../base/errors/catalogue.ts";
 import { type BodyDecoder, noBytes, type Payload, type PayloadUse } from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";
-import { nextText, nulError, utf8Decoder, utf8Text } from "./utf8.ts";
+import { nextText, nulError, utf8Decoder, utf8Text } from "../utf8.ts";
 
 const utf8 = new TextEncoder();
 

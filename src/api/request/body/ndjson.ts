@@ -10,7 +10,7 @@ import {
   type RowCuts,
 } from "./body_decoder.ts";
 import { JsonRowsScan } from "./json_rows.ts";
-import { MarkSkipper } from "./utf8.ts";
+import { MarkSkipper } from "../utf8.ts";
 
 const lineFeed = 0x0a;
 /** White space of JSON that does not end a line: space, tab and carriage return. */

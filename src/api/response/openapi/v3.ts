@@ -2,7 +2,7 @@
 import { addressOf, descriptions, documentationOf, type DocumentConfig, infoOf } from "./about.ts";
 import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel } from "./model.ts";
-import type { DescribedOperation } from "../../described_operation.ts";
+import type { DescribedOperation } from "./described_operation.ts";
 import { permittedPaths } from "./v3_permitted.ts";
 import { pathSegment } from "../../../base/http/percent.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";

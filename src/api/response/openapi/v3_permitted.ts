@@ -1,5 +1,5 @@
 /** The paths of an OpenAPI 3.1 document if the server only permits listed requests. @module */
-import type { DescribedOperation } from "../../described_operation.ts";
+import type { DescribedOperation } from "./described_operation.ts";
 import { errorResponse } from "./v3_operations.ts";
 
 /** Returns path and operation of each request. The query string is part of the path, with

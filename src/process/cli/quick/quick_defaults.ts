@@ -45,6 +45,14 @@ export interface QuickChoice {
   readonly warnings: readonly string[];
 }
 
+/** Data and choices of quick mode. */
+export interface QuickStart {
+  readonly facts: QuickFacts;
+  readonly choice: QuickChoice;
+  /** The value of `db-read-only`. */
+  readonly isReadOnly: boolean;
+}
+
 /**
  * Chooses schemas and anonymous role. Throws an `Error` of one line in two cases: requests without
  * a token from other machines would bypass row-level security, or the login role may not set the

@@ -9,7 +9,7 @@ import { connectAdvice } from "../../../base/errors/connect_error.ts";
 import { printError } from "../../../base/observe/output.ts";
 import { stderr } from "../../../base/observe/standard_streams.ts";
 import { version } from "../../../base/version.ts";
-import type { QuickStart } from "../start.ts";
+import type { QuickStart } from "./quick_defaults.ts";
 import { readExample } from "./quick_facts.ts";
 
 /** Events of a normal start, which the banner replaces. */

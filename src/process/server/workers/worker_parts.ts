@@ -12,7 +12,7 @@ import { createReporter, type LogSettings, type Report } from "../../../base/obs
 import { FollowerState } from "../../../state/app_state/follower_state.ts";
 import { serveApi } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
-import { adminListenAddress } from "../listen_address.ts";
+import { adminListenAddress } from "../../listen_address.ts";
 import { openTracing } from "../tracing.ts";
 import type { OwnerFunctions, WorkerTask } from "./calls.ts";
 import { sharedConfig } from "./shares.ts";

@@ -13,7 +13,7 @@ import type { AppState } from "../../../state/app_state/app_state.ts";
 import type { AppStateOptions } from "../../../state/app_state/app_state_options.ts";
 import { findPort, type TcpAddress } from "../bind.ts";
 import type { Listening } from "../listen.ts";
-import { apiListenAddress } from "../listen_address.ts";
+import { apiListenAddress } from "../../listen_address.ts";
 import {
   type CallMessage,
   type OwnerFunctions,

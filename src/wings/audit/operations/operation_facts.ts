@@ -1,5 +1,8 @@
 /** Lines of a contract about permitted requests: what a role may send, and what it gets. @module */
-import type { BrokenOperation, DescribedOperation } from "../../../api/described_operation.ts";
+import type {
+  BrokenOperation,
+  DescribedOperation,
+} from "../../../api/response/openapi/described_operation.ts";
 import type { Schema } from "../../../api/response/openapi/v3_schemas.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import type { Database } from "../../../database/database.ts";

@@ -1,5 +1,8 @@
 /** Findings about permitted requests: operations that cannot be planned, and expensive ones. @module */
-import type { BrokenOperation, DescribedOperation } from "../../../api/described_operation.ts";
+import type {
+  BrokenOperation,
+  DescribedOperation,
+} from "../../../api/response/openapi/described_operation.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import type { Database } from "../../../database/database.ts";
 import type { Config } from "../../../state/config/options.ts";

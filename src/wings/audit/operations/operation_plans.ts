@@ -1,5 +1,5 @@
 /** Explains permitted requests as their roles. @module */
-import type { DescribedOperation } from "../../../api/described_operation.ts";
+import type { DescribedOperation } from "../../../api/response/openapi/described_operation.ts";
 import { explained } from "../../../api/transaction/cost_limit.ts";
 import { queryOf } from "../../../api/transaction/data_plan.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";

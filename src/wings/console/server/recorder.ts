@@ -2,7 +2,7 @@
 import { type Schedule, untilNextSecond } from "../../../base/lib/timers.ts";
 import type { FinishedRequest, Observation } from "../../../base/observe/observation.ts";
 import type { SchemaCacheCounts } from "../../../base/observe/diagnostics.ts";
-import { redact } from "../../../base/observe/redact.ts";
+import { redact } from "../../../base/lib/redact.ts";
 import { type CountedRequests, type Gauges, LiveFigures, Ring } from "./live_figures.ts";
 
 export interface RecentRequest {

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { BodyPlan } from "../../../../src/api/plan/write/body_plan.ts";
+import { BodyPlan } from "../../../../src/api/plan/body_plan.ts";
 import { type Plan, plan } from "../../../../src/api/plan/plan.ts";
 import { parseHead } from "../../../../src/api/request/parse_request.ts";
 import { configOf } from "../../../support/handler/diagnosis.ts";

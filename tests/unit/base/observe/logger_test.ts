@@ -1,7 +1,7 @@
 import { strictEqual } from "node:assert/strict";
 import { diagnostics } from "../../../../src/base/observe/diagnostics.ts";
 import { type Diagnostic, isLogged } from "../../../../src/base/observe/observation.ts";
-import { redact } from "../../../../src/base/observe/redact.ts";
+import { redact } from "../../../../src/base/lib/redact.ts";
 import { textLines } from "../../../../src/base/observe/text_lines.ts";
 import { assertLinearTime } from "../../../support/timing/linear_time.ts";
 import type { LogLevel } from "../../../../src/base/log_level.ts";

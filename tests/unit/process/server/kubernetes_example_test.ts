@@ -3,10 +3,7 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { loadAll } from "js-yaml";
 import { noValues } from "../../../../src/state/config/load.ts";
 import { configSource } from "../../../../src/state/config/source.ts";
-import {
-  adminListenAddress,
-  apiListenAddress,
-} from "../../../../src/process/server/listen_address.ts";
+import { adminListenAddress, apiListenAddress } from "../../../../src/process/listen_address.ts";
 import { testSecret } from "../../../support/handler/token.ts";
 import { wingOptions } from "../../../../src/process/wings.ts";
 

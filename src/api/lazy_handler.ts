@@ -1,16 +1,16 @@
 /** A handler that starts its service at the first request. @module */
-import { limitKeys } from "../../state/config/connection_limits.ts";
-import { noValues } from "../../state/config/load.ts";
-import type { ConfigSource } from "../../state/config/source.ts";
-import { openDatabase } from "../../database/open.ts";
-import type { Connections } from "../../database/database.ts";
-import { type Dialect, svcDialect } from "../../base/dialect.ts";
-import { errors } from "../../base/errors/catalogue.ts";
-import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
-import type { Wing } from "../wing.ts";
-import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
-import { AppState } from "../../state/app_state/app_state.ts";
-import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
+import { limitKeys } from "../state/config/connection_limits.ts";
+import { noValues } from "../state/config/load.ts";
+import type { ConfigSource } from "../state/config/source.ts";
+import { openDatabase } from "../database/open.ts";
+import type { Connections } from "../database/database.ts";
+import { type Dialect, svcDialect } from "../base/dialect.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { adminExtension, type HandlerWatcher } from "./handler/admin_port.ts";
+import type { Wing } from "./wing.ts";
+import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler/handler.ts";
+import { AppState } from "../state/app_state/app_state.ts";
+import type { AppStateOptions } from "../state/app_state/app_state_options.ts";
 
 /** Handles requests. Failures of requests and of the database are responses, not rejections. */
 export interface Handler {

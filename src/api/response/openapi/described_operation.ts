@@ -1,6 +1,6 @@
 /** Permitted requests, in the form that wings share. @module */
-import type { Schema } from "./response/openapi/v3_schemas.ts";
-import type { DataPlan } from "./transaction/data_plan.ts";
+import type { Schema } from "./v3_schemas.ts";
+import type { DataPlan } from "../../transaction/data_plan.ts";
 
 /** A value of an operation that clients choose. */
 export interface OperationParameter {

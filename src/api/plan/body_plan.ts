@@ -1,10 +1,10 @@
 /** Plans a request while its body arrives: first its head, then the keys of the body. @module */
-import type { ApiRequest } from "../../request/api_request.ts";
-import { type BodyRules, type BodySource, readBody } from "../../request/body/body.ts";
-import type { PayloadReader } from "../../request/body/payload.ts";
-import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
-import { type Plan, plan, type PlanConfig, planWithoutBody } from "../plan.ts";
-import type { Payload } from "../../request/body/body_decoder.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import { type BodyRules, type BodySource, readBody } from "../request/body/body.ts";
+import type { PayloadReader } from "../request/body/payload.ts";
+import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
+import { type Plan, plan, type PlanConfig, planWithoutBody } from "./plan.ts";
+import type { Payload } from "../request/body/body_decoder.ts";
 
 interface BodyPlanInput {
   readonly request: ApiRequest;

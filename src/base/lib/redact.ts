@@ -1,5 +1,5 @@
 /** Makes foreign texts safe for one line of a log. @module */
-import { oneLine } from "../lib/printable.ts";
+import { oneLine } from "./printable.ts";
 
 /** Maximum length of a logged text, so that one event cannot fill the log. */
 const maxTextChars = 8192;

@@ -1,6 +1,6 @@
 /** Checks UTF-8 and byte order marks of texts that arrive in chunks. @module */
-import { errors } from "../../../base/errors/catalogue.ts";
-import type { ServiceError } from "../../../base/errors/service_error.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 
 /** Returns a decoder for {@linkcode nextText}. */
 export function utf8Decoder(): TextDecoder {

@@ -4,7 +4,7 @@ import {
   addressText,
   adminListenAddress,
   apiListenAddress,
-} from "../../../../src/process/server/listen_address.ts";
+} from "../../../src/process/listen_address.ts";
 
 const tcp = { serverHost: "*4", serverPort: 3000, serverReuseport: true };
 const unix = { serverUnixSocket: "/run/api.sock", serverUnixSocketMode: 0o600 };

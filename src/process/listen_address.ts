@@ -1,5 +1,5 @@
 /** The addresses of the API and the admin server, from the configuration. @module */
-import type { Config } from "../../state/config/options.ts";
+import type { Config } from "../state/config/options.ts";
 
 export type ListenAddress =
   | {
