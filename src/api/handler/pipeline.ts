@@ -15,7 +15,8 @@ import { buildRootScript, schemaMetadataOf } from "../transaction/service_script
 import { withReplicas } from "../transaction/bookmarks.ts";
 import { readableQuery, RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
-import { type PayloadRequest, planRequest, type RequestPlan } from "./plan_request.ts";
+import type { PlannedRequest } from "./plan_cache/plan_cache.ts";
+import { planRequest, type RequestPlan } from "./plan_request.ts";
 import { ownerOf, runPlain } from "./run.ts";
 import { runTransaction } from "../transaction/script_run.ts";
 
@@ -152,7 +153,7 @@ export function permittedOperations({ role, context: { guard } }: Exchange) {
 /** Executes a request. Row versions are left out if the role may not read them. */
 async function executeByColumns(
   exchange: Exchange,
-  request: PayloadRequest & { readonly columns: RoleColumns | null },
+  request: PlannedRequest & { readonly columns: RoleColumns | null },
 ): Promise<Reply> {
   const { context: { columnPrivileges }, identity } = exchange;
   const columns = request.columns ??

@@ -12,7 +12,7 @@ import type { PlannedRequest } from "./plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "./plan_cache/query_shape.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { noBytes, type Payload } from "../request/body/body_decoder.ts";
-import { type BodyRules, type BodySource, readBody } from "../request/body/body.ts";
+import { type BodySource, type LongBodyChecks, readBody } from "../request/body/body.ts";
 import { parseHead } from "../request/parse_request.ts";
 import type { PayloadReader } from "../request/body/payload.ts";
 import {
@@ -48,14 +48,9 @@ interface PlanningInput {
   readonly cache: SchemaCache;
 }
 
-/** A planned request, and its body, or null. */
-export interface PayloadRequest extends PlannedRequest {
-  readonly payload: Payload | null;
-}
-
 /** The plan of a request: rows, a description of the API, or OPTIONS. */
 export type RequestPlan =
-  | (PayloadRequest & {
+  | (PlannedRequest & {
     readonly kind: "data";
     /** The columns on which the plan depends; null for a request without `**`. */
     readonly columns: RoleColumns | null;
@@ -102,9 +97,8 @@ async function planQuery(input: PlanningInput, target: QueryTarget): Promise<Req
   // JSON arguments are received as for a POST.
   if (request.method === "QUERY") return planByShape({ ...input, pieces: request });
   // Its errors would show names to a client whose request is refused later.
-  const checks = guard === null ? { head: () => check(request) } : noChecks;
-  const rules = { checks, isDivisible: () => false };
-  const payload = await readBody(sourceOf(input, parameterReader), parameterReader, rules);
+  const checks = guard === null ? { head: () => check(request) } : {};
+  const payload = await readBody(sourceOf(input, parameterReader), parameterReader, checks);
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
   return planByShape({ ...input, pieces: withParameters(request, parameters) });
 }
@@ -118,8 +112,8 @@ function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
   if (shape === null || reader === undefined) return planUncached(input, shape, null, needs);
   if (reader === null) return planLooked(input, shape, null);
   // The plan of the shape depends on the body's keys.
-  const isDivisible = needs === "text" ? () => false : divisibility(input, reader);
-  return readBody(sourceOf(input, reader), reader, { checks: noChecks, isDivisible })
+  const checks = needs === "text" ? {} : { isDivisible: divisibility(input, reader) };
+  return readBody(sourceOf(input, reader), reader, checks)
     .then((received) => {
       checkGuard(input, shape, received);
       return planLooked(input, shape, received);
@@ -138,11 +132,9 @@ function checkGuard(
   return guard.check(exchange, { pieces, shape, payload: body, isPart: part !== null });
 }
 
-const noChecks: BodyRules["checks"] = {};
-
 /** Returns a function that decides whether a body too long for one statement can be divided. The
  * decision plans the request for such a body. */
-function divisibility(input: PlanningInput, reader: PayloadReader): BodyRules["isDivisible"] {
+function divisibility(input: PlanningInput, reader: PayloadReader): LongBodyChecks["isDivisible"] {
   const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
   let body: BodyPlan | null = null;
   return (payload) => {
@@ -161,8 +153,7 @@ function planLooked(
   const found = planCache.lookup(shape, pieces, received);
   if (found === undefined) return planUncached(input, shape, received);
   if (part === null) stopwatch.lap("parse");
-  const { request, planned } = found;
-  return { kind: "data", request, planned, payload: received, columns: null };
+  return { kind: "data", ...found, columns: null };
 }
 
 /** Parses and plans a request whose shape is not cached. */
@@ -184,13 +175,13 @@ async function planUncached(
     return columns === null ? parsed : { ...parsed, selectable: columns };
   };
   const first = reader === null
-    ? planHead(complete(head), cache, config)
+    ? planBodiless(complete(head), cache, config)
     : await new BodyPlan({ request: head, reader, cache, config }).receive(
       received === null ? sourceOf(input, reader) : { kind: "payload", payload: received },
       // Errors of a plan would show names to a client whose request is refused later.
       { complete, isChecked: guard === null, isWhole: needs === "text" },
     );
-  const { request, payload } = first;
+  const { request } = first;
   // The first plan has looked up the columns of its relations.
   const isOutdated = await columns?.readUnknown() === true;
   const planned = isOutdated ? plan(request, cache, config) : first.planned;
@@ -200,16 +191,16 @@ async function planUncached(
   const query = part?.references?.query(planned) ?? queryOf(planned);
   // Requests of one shape have the same plan only if it does not depend on the role.
   if (shape !== null && columns === null) {
-    planCache.insert(shape, { pieces, payload, reader, query });
+    planCache.insert(shape, { pieces, payload: request.payload, reader, query });
   }
   const traits = { isRetrySafe: false, mayChangeSession: mayChangeSession(planned, cache) };
   const uncached = { plan: planned, query, kind: null, ...traits };
-  return { kind: "data", request, planned: uncached, payload, columns };
+  return { kind: "data", request, planned: uncached, columns };
 }
 
 /** Plans a request that needs no body. */
-function planHead(request: ApiRequest, cache: SchemaCache, config: PlanConfig) {
-  return { request, payload: null, planned: plan(request, cache, config) };
+function planBodiless(request: ApiRequest, cache: SchemaCache, config: PlanConfig) {
+  return { request, planned: plan(request, cache, config) };
 }
 
 /** Returns the columns that the role may select; null for a request without `**`. */

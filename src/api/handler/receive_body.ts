@@ -14,11 +14,9 @@ import type { Exchange } from "./exchange.ts";
 /** Returns the source of the body of a request. */
 export function bodySource(exchange: Exchange, { isQuery }: PayloadReader): BodySource {
   const { request, info, context: { snapshot: { config } } } = exchange;
-  const limits = bodyOptions(exchange);
-  const common = { kind: "request", request, onEnd: info.bodyReceived } as const;
-  return isQuery === true
-    ? { ...common, limits: { ...limits, ...queryLimit(config) }, division: null }
-    : { ...common, limits, division: divisionOf(exchange) };
+  const kindOptions = isQuery === true ? queryLimit(config) : { division: divisionOf(exchange) };
+  const options = { ...bodyOptions(exchange), ...kindOptions };
+  return { kind: "request", request, options, onEnd: info.bodyReceived };
 }
 
 /** Returns the limits of a body. */
@@ -43,15 +41,15 @@ function queryLimit(
   return { maxBytes: serverMaxQueryBody, tooLarge: errors.queryTooLarge };
 }
 
-/** Returns how a long body is divided, which is possible for inserts; null for other requests. The
- * caller closes the files. */
+/** Returns how a long body is divided, which is possible for inserts; undefined for other requests.
+ * The caller closes the files. */
 function divisionOf(
   { pieces, context: { snapshot: { config }, bodySpool: { space } }, files }: Exchange,
-): Omit<DivisionOptions, "isDivisible"> | null {
+): DivisionOptions | undefined {
   const { serverSpoolSize: maxBytes, idempotencyTable } = config;
-  if (pieces.method !== "POST" || maxBytes === 0) return null;
+  if (pieces.method !== "POST" || maxBytes === 0) return undefined;
   // The whole body identifies a request with a key.
-  if (idempotencyTable !== null && hasIdempotencyKey(pieces)) return null;
+  if (idempotencyTable !== null && hasIdempotencyKey(pieces)) return undefined;
   const openSpool = () => {
     const file = openSpoolFile({ space, maxBytes });
     if (file !== null) files.push(file);

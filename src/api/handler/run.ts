@@ -16,7 +16,7 @@ import { mayWrite, type RequestOperation, type RequestWork } from "../transactio
 import { buildReplayScript, type KeyedWork } from "../transaction/service_scripts.ts";
 import { withReplicas } from "../transaction/bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
-import type { PayloadRequest } from "./plan_request.ts";
+import type { PlannedRequest } from "./plan_cache/plan_cache.ts";
 import { replyOf } from "./reply.ts";
 import { type FinishedScript, runTransaction, ScriptRun } from "../transaction/script_run.ts";
 
@@ -59,7 +59,7 @@ async function runScript(
 
 export function runPlain(
   exchange: Exchange,
-  { request, planned, payload }: PayloadRequest,
+  { request, planned }: PlannedRequest,
 ): Promise<Reply> {
   const operation: RequestOperation = {
     request,
@@ -67,6 +67,7 @@ export function runPlain(
     facts: null,
     referenceChecks: noReferences,
   };
+  const { payload } = request;
   return run(exchange, { operations: [operation], batch: null, payload, key: null });
 }
 

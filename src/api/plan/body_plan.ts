@@ -1,6 +1,6 @@
 /** Plans a request while its body arrives: first its head, then the keys of the body. @module */
 import type { ApiRequest } from "../request/api_request.ts";
-import { type BodyRules, type BodySource, readBody } from "../request/body/body.ts";
+import { type BodySource, type LongBodyChecks, readBody } from "../request/body/body.ts";
 import type { PayloadReader } from "../request/body/payload.ts";
 import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { type Plan, plan, type PlanConfig, planWithoutBody } from "./plan.ts";
@@ -13,10 +13,9 @@ interface BodyPlanInput {
   readonly config: PlanConfig;
 }
 
-/** A planned request, and its body. */
+/** A request with its body, and its plan. */
 interface PlannedBody {
   readonly request: ApiRequest;
-  readonly payload: Payload;
   readonly planned: Plan;
 }
 
@@ -44,17 +43,16 @@ export class BodyPlan {
     source: BodySource,
     { complete, isChecked, isWhole }: BodyPlanOptions,
   ): Promise<PlannedBody> {
-    const { request, reader, cache, config } = this.#input;
-    const checks: BodyRules["checks"] = isChecked
+    const { request: head, reader, cache, config } = this.#input;
+    const checks: LongBodyChecks = isChecked
       ? { head: () => void this.planHead(), keys: (payload) => void this.planKeys(payload) }
       : {};
-    const isDivisible: BodyRules["isDivisible"] = (payload) =>
-      !isWhole && this.isDivisible(payload);
-    const payload = await readBody(source, reader, { checks, isDivisible });
-    const sent = { ...request, payload };
-    const completed = complete(sent);
-    const planned = completed === sent ? this.planKeys(payload) : plan(completed, cache, config);
-    return { request: completed, payload, planned };
+    const isDivisible = (payload: Payload | null) => !isWhole && this.isDivisible(payload);
+    const payload = await readBody(source, reader, { ...checks, isDivisible });
+    const sent = { ...head, payload };
+    const request = complete(sent);
+    const planned = request === sent ? this.planKeys(payload) : plan(request, cache, config);
+    return { request, planned };
   }
 
   /** Plans the head. Throws the errors that do not depend on the body. Returns null if the plan

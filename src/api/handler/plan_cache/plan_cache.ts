@@ -117,6 +117,7 @@ export class PlanCache {
     const { action, preconditions } = cached.request;
     const request = {
       ...cached.request,
+      payload,
       preconditions: preconditions === noPreconditions
         ? noPreconditions
         : readPreconditions(action, { headers, received }),

@@ -30,12 +30,15 @@ const copyBytes = 4 * 1024 * 1024;
  * for other parameters. */
 const maxPayloadBytes = 1023 * 1024 * 1024;
 
-/** Checks that can reject a long body before it has arrived completely. Default: none. */
+/** Checks of a long body before it has arrived completely. Default: none. */
 export interface LongBodyChecks {
   /** Runs before the body is received. */
   readonly head?: () => void;
   /** Runs when the decoder knows the keys of the body. */
   readonly keys?: OnKeys;
+  /** Returns whether several statements may insert the rows. A null payload checks whether any
+   * payload could be divided. Default: they may not. */
+  readonly isDivisible?: (payload: Payload | null) => boolean;
 }
 
 export interface ReceivingOptions {
@@ -46,15 +49,10 @@ export interface ReceivingOptions {
   readonly tooLarge?: TooLarge;
   /** Default: no limit. */
   readonly timeout?: BodyTimeout;
-  /** How rows of a long body are divided. Default: the body is not divided. */
+  /** How rows of a divisible body are divided. Default: the body is not divided. */
   readonly division?: DivisionOptions;
   /** Yields to other requests. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
-}
-
-/** How a long body is checked during its arrival, and whether it may be divided. */
-export interface BodyRules extends Pick<DivisionOptions, "isDivisible"> {
-  readonly checks: LongBodyChecks;
 }
 
 /** Where a body comes from. The body of an operation has arrived with its batch. */
@@ -64,9 +62,7 @@ export type BodySource =
   | {
     readonly kind: "request";
     readonly request: Request;
-    readonly limits: Pick<ReceivingOptions, "maxBytes" | "timeout" | "tooLarge">;
-    /** Null if the body cannot be divided. */
-    readonly division: Omit<DivisionOptions, "isDivisible"> | null;
+    readonly options: Omit<ReceivingOptions, "checks">;
     /** Called when the whole body has arrived. */
     readonly onEnd: (() => void) | undefined;
   };
@@ -75,13 +71,12 @@ export type BodySource =
 export async function readBody(
   source: BodySource,
   reader: PayloadReader,
-  { checks, isDivisible }: BodyRules,
+  checks: LongBodyChecks = {},
 ): Promise<Payload> {
   if (source.kind === "payload") return source.payload;
   if (source.kind === "bytes") return decodeBody(reader, source.bytes);
-  const { request, limits, division, onEnd } = source;
-  const divided = division === null ? {} : { division: { ...division, isDivisible } };
-  const payload = await receiveBody(request, reader.begin, { ...limits, ...divided, checks });
+  const { request, options, onEnd } = source;
+  const payload = await receiveBody(request, reader.begin, { ...options, checks });
   onEnd?.();
   return payload;
 }
@@ -112,7 +107,7 @@ export async function receiveBody(
   const expected = coding === null ? declared : Infinity;
   const guard = new LongBodyGuard(checks, { maxBytes, tooLarge });
   if (expected > maxShortBytes) guard.open();
-  const mayDivide = division !== undefined && mayBeDivided(expected, division);
+  const mayDivide = division !== undefined && mayBeDivided(expected, checks);
   const allowedLength = mayDivide && maxBytes === 0 ? Infinity : mayDivide ? maxBytes : allowed;
   if (declared > allowedLength && declared < Infinity) {
     throw tooLarge(allowedLength, declared);
@@ -145,7 +140,7 @@ export async function receiveBody(
   const collected = new Collected(isLengthKnown ? expected : Infinity, pause);
   try {
     if (mayDivide) {
-      const divided = await divideLongBody(collected, decoded, { decoder, division });
+      const divided = await divideLongBody(collected, decoded, { decoder, division, checks });
       if (divided !== null) return divided;
     }
     for await (const bytes of decoded) await collected.add(bytes);
@@ -157,7 +152,8 @@ export async function receiveBody(
 }
 
 /** Returns whether a body might be divided. If its length is unknown, that is decided later. */
-function mayBeDivided(expected: number, { isDivisible }: DivisionOptions): boolean {
+function mayBeDivided(expected: number, { isDivisible }: LongBodyChecks): boolean {
+  if (isDivisible === undefined) return false;
   return Number.isNaN(expected) || (expected > maxWholeBytes && isDivisible(null));
 }
 
@@ -165,7 +161,11 @@ function mayBeDivided(expected: number, { isDivisible }: DivisionOptions): boole
 async function divideLongBody(
   collected: Collected,
   decoded: AsyncGenerator<Uint8Array>,
-  { decoder, division }: { readonly decoder: BodyDecoder; readonly division: DivisionOptions },
+  { decoder, division, checks: { isDivisible } }: {
+    readonly decoder: BodyDecoder;
+    readonly division: DivisionOptions;
+    readonly checks: LongBodyChecks;
+  },
 ): Promise<JsonPayload | null> {
   let rowEnd = -1;
   for (let next = await decoded.next(); !next.done; next = await decoded.next()) {
@@ -179,7 +179,7 @@ async function divideLongBody(
     await collected.add(bytes);
     if (collected.length <= maxWholeBytes || rowEnd < 0 || !cuts.areKeysKnown) continue;
     const payload = decoder.payload(new Uint8Array(0));
-    if (!isArray(payload) || cuts.problem !== null || !division.isDivisible(payload)) return null;
+    if (!isArray(payload) || cuts.problem !== null || !isDivisible?.(payload)) return null;
     const spool = division.openSpool();
     if (spool === null) return null;
     const start = { bytes: collected.bytes(), rowEnd };

@@ -9,9 +9,6 @@ export const maxWholeBytes = 4 * 1024 * 1024;
 
 /** How long bodies are divided. */
 export interface DivisionOptions {
-  /** Returns whether several statements may insert the rows. A null payload checks whether any
-   * payload could be divided. */
-  readonly isDivisible: (payload: Payload | null) => boolean;
   /** Creates a file to store the rows in; null in runtimes without files, where the body is not divided. */
   readonly openSpool: () => BodyFile | null;
   /** Limits how slowly the client may send after the division began. */
