@@ -186,6 +186,16 @@ suite.test("an array of 400,000 elements is written", async (api) => {
   strictEqual((await api("DELETE /numbers")).status, 204);
 });
 
+server.test("a long last line needs no line feed", async (api) => {
+  const long = JSON.stringify({ id: 1, note: "x".repeat(5_000_000) });
+  const headers = { "Content-Type": ndjson, "Prefer": "count=exact" };
+  for (const [body, range] of [[long, "*/1"], [`{"id":0,"note":""}\n${long}`, "*/2"]] as const) {
+    const answer = await post(api, "/loads", body, headers);
+    deepStrictEqual([answer.status, answer.headers.get("Content-Range")], [201, range]);
+    strictEqual((await api("DELETE /loads")).status, 204);
+  }
+});
+
 server.test("blanks instead of rows write nothing", async (api) => {
   for (const body of [`[${" ".repeat(5_000_000)}]`, `${" ".repeat(5_000_000)}[]`]) {
     strictEqual((await post(api, "/loads", body)).status, 201);

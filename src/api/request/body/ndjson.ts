@@ -75,8 +75,9 @@ export class NdjsonDecoder implements BodyDecoder {
   }
 
   end(): Uint8Array {
-    this.#lastRowEnd = -1;
     this.#endLine();
+    // A last line without a line feed has ended in the output before.
+    this.#lastRowEnd = -1;
     return this.#rows === 0 ? noRows : endArray;
   }
 

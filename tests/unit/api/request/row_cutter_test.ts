@@ -22,7 +22,8 @@ function cut(body: string, { type, length }: { type: string; length: number }): 
   for (const piece of piecesOf(encoder.encode(body), length)) {
     cutter.add(decoding.write(piece), decoding.cuts!.lastRowEnd);
   }
-  cutter.add(decoding.end(), -1);
+  const end = decoding.end();
+  cutter.add(end, end.length > 0 ? decoding.cuts!.lastRowEnd : -1);
   cutter.end();
   return arrays;
 }
