@@ -63,12 +63,12 @@ function findingsOf(
 ): readonly IsolationFinding[] {
   const forms = (key: string) => [key, key.replace(/^\S+/, "*")];
   const lines = new Set(accepted.map(({ key }) => key));
-  const found = new Set([...leaks.keys()].flatMap(forms));
+  const keys = new Set([...leaks.keys()].flatMap(forms));
   const isWhole = !notes.some((note) => note.includes("not reached"));
   return [
     ...[...leaks].filter(([key]) => !forms(key).some((each) => lines.has(each)))
       .map(([key, text]) => ({ key, line: null, text })),
-    ...accepted.filter(({ key }) => isWhole && !found.has(key))
+    ...accepted.filter(({ key }) => isWhole && !keys.has(key))
       .map(({ key, line }) => ({ key, line, text: `accepts no leak: ${key}` })),
   ];
 }
@@ -97,17 +97,16 @@ class CallerRun {
     const tables = await readHiddenRows(state, caller);
     const hidden = tables.filter((each) => each.hidden.length > 0);
     const requests = [...cases, ...await this.#requests(tables)];
-    const counts = `${requests.length} requests, ${hidden.length} tables with hidden rows`;
-    this.report(`${name}: ${counts}`);
+    this.report(`${name}: ${requests.length} requests, ${hidden.length} tables with hidden rows`);
     // Each world has a quarter of the time, of which its changes have a third. The answers have the rest.
     for (const request of this.#timely(requests, 0.22)) {
       this.answers.set(request, await this.#ask(request));
     }
     for (const [at, change] of (["changed", "deleted", "inserted"] as const).entries()) {
-      const found = await this.#after(change, hidden, 0.32 + 0.25 * at);
-      for (const request of found.keys()) {
+      const diffs = await this.#after(change, hidden, 0.32 + 0.25 * at);
+      for (const request of diffs.keys()) {
         if (await this.#ask(request) === this.answers.get(request)) continue;
-        found.delete(request);
+        diffs.delete(request);
         notes.add(`${name} ${request.method} ${request.target}: the answers always differ`);
       }
       // Some changes need changes of other rows of the table, or of several tables.
@@ -119,13 +118,13 @@ class CallerRun {
         hidden,
       ];
       for (const part of parts) {
-        if (found.size === 0) break;
-        const own = part === hidden ? found : await this.#after(change, part, 1, found.keys());
+        if (diffs.size === 0) break;
+        const own = part === hidden ? diffs : await this.#after(change, part, 1, diffs.keys());
         for (const [request, after] of own) {
           const answers = [this.answers.get(request)!, after] as const;
           const [key, text] = leakOf(name, { change, request, answers, tables: part });
           if (!leaks.has(key)) leaks.set(key, text);
-          found.delete(request);
+          diffs.delete(request);
         }
       }
     }
@@ -135,13 +134,13 @@ class CallerRun {
   }
 
   async #requests(tables: readonly HiddenRows[]): Promise<readonly CaseRequest[]> {
-    const own = new Map(tables.map((each) => [keyOf(each.table), each]));
+    const byKey = new Map(tables.map((each) => [keyOf(each.table), each]));
     const others = fixtureRows(this.state);
     return await callerRequests(this.state, this.caller.role, async (relation) => {
-      const found = own.get(keyOf(relation));
-      if (found === undefined) return await others(relation);
-      const rows = found.hidden.slice(0, 2).map(([, values]) => values);
-      return { rows, visible: found.visible?.[1] ?? null };
+      const table = byKey.get(keyOf(relation));
+      if (table === undefined) return await others(relation);
+      const rows = table.hidden.slice(0, 2).map(([, values]) => values);
+      return { rows, visible: table.visible?.[1] ?? null };
     });
   }
 
@@ -171,14 +170,14 @@ class CallerRun {
         if (this.isOver(share)) this.#unread.add(`rows of ${each.table.sql}`);
         else count += await applyChange(database, change, each);
       }
-      const found = new Map<CaseRequest, string>();
-      if (count === 0) return found;
+      const diffs = new Map<CaseRequest, string>();
+      if (count === 0) return diffs;
       await database.run(this.refresh);
       for (const request of this.#timely(requests, 1)) {
         const answer = await this.#ask(request);
-        if (answer !== this.answers.get(request)) found.set(request, answer);
+        if (answer !== this.answers.get(request)) diffs.set(request, answer);
       }
-      return found;
+      return diffs;
     });
   }
 }

@@ -29,25 +29,21 @@ export async function operationFindings(
       continue;
     }
     for (const role of roles) {
-      const found = await explainOperation(operation, role, database);
-      if (found === null) continue;
-      if (found instanceof DatabaseError) {
-        const { sqlstate, message } = found.failure;
-        const place = `operation ${subject}, line ${line}, fails for ${role}`;
-        add({
-          name: "operation-broken",
-          level: "error",
-          message: `${place}: ${sqlstate} ${message}`,
-        });
+      const result = await explainOperation(operation, role, database);
+      if (result === null) continue;
+      if (result instanceof DatabaseError) {
+        const problem = `fails for ${role}: ${result.failure.sqlstate} ${result.failure.message}`;
+        const message = `operation ${subject}, line ${line}, ${problem}`;
+        add({ name: "operation-broken", level: "error", message });
         continue;
       }
-      const cost = Math.ceil(Number(found["Total Cost"]));
+      const cost = Math.ceil(Number(result["Total Cost"]));
       if (dbMaxCost !== null && dbMaxCost > 0 && cost > dbMaxCost) {
         const message =
           `operation ${subject} of ${role} costs ${cost}, db-max-cost is ${dbMaxCost}`;
         add({ name: "operation-cost", level: "warn", message });
       }
-      const scan = nodesOf(found).find(isLargeScan);
+      const scan = nodesOf(result).find(isLargeScan);
       if (scan === undefined) continue;
       const message = `operation ${subject} of ${role} reads all rows of ${scan["Relation Name"]}`;
       add({ name: "operation-scan", level: "warn", message });
