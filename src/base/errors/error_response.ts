@@ -43,8 +43,8 @@ export function toServiceError(thrown: unknown, context: FailureContext): Servic
 /** Returns the error with the code and status of a dialect. */
 function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceError {
   const { variant } = error.fields;
-  const own = variant === undefined ? undefined : variants[variant];
-  return own === undefined ? error : new ServiceError({ ...error.fields, ...own });
+  const fields = variant === undefined ? undefined : variants[variant];
+  return fields === undefined ? error : new ServiceError({ ...error.fields, ...fields });
 }
 
 /**

@@ -83,8 +83,8 @@ export function statusOf(
   const { sqlstate } = failure;
   if (sqlstate.startsWith("PT")) return statusOfRaise(sqlstate);
   if (sqlstate === insufficientPrivilege) return authenticated ? 403 : 401;
-  const own = dialect.statuses.find((rule) => applies(rule, failure));
-  if (own !== undefined) return own.status;
+  const dialectRule = dialect.statuses.find((rule) => applies(rule, failure));
+  if (dialectRule !== undefined) return dialectRule.status;
   return statusBySqlstate.find(([prefix]) => sqlstate.startsWith(prefix))?.[1] ?? 400;
 }
 

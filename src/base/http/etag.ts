@@ -19,9 +19,9 @@ export function readTagList(value: string, maxTags: number): TagList | null {
   let at = 0;
   while (at < text.length) {
     listedTag.lastIndex = at;
-    const found = listedTag.exec(text);
-    if (found === null || tags.length === maxTags) return null;
-    tags.push({ isWeak: found[1] !== undefined, opaque: found[2]! });
+    const match = listedTag.exec(text);
+    if (match === null || tags.length === maxTags) return null;
+    tags.push({ isWeak: match[1] !== undefined, opaque: match[2]! });
     at = listedTag.lastIndex;
   }
   // A comma at the end announces a tag that is missing.

@@ -63,10 +63,10 @@ export function isForeignWrite(
 
 function isOwnOrigin(origin: string, host: string, ownUrl: string | null): boolean {
   if (!URL.canParse(origin)) return false;
-  const own = ownUrl === null ? null : new URL(ownUrl);
-  if (own?.origin === origin) return true;
+  const serverUrl = ownUrl === null ? null : new URL(ownUrl);
+  if (serverUrl?.origin === origin) return true;
   const { protocol, host: originHost } = new URL(origin);
-  if (own !== null && own.protocol !== protocol) return false;
+  if (serverUrl !== null && serverUrl.protocol !== protocol) return false;
   const url = `${protocol}//${host}`;
   return URL.canParse(url) && new URL(url).host === originHost;
 }

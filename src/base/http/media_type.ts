@@ -130,8 +130,8 @@ function parseParameters(text: string, start: number): Parameters {
   const parameters = new Map<string, string>();
   const pattern = /[ \t]*;[ \t]*([a-z0-9-]+)[ \t]*=[ \t]*(?:"([^"]*)"|([a-z0-9.|-]+))/iy;
   pattern.lastIndex = start;
-  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
-    const [, name = "", quoted, plain = ""] = found;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const [, name = "", quoted, plain = ""] = match;
     const key = name.toLowerCase();
     if (!parameters.has(key)) parameters.set(key, quoted ?? plain);
   }
@@ -165,8 +165,8 @@ const strippedNulls = ";nulls=stripped";
 function planText(
   { vendor, format, of, options }: Extract<MediaRange, { readonly kind: "plan" }>,
 ): string {
-  const shown = options.length === 0 ? "" : `; options=${options.join("|")}`;
-  return `application/vnd.${vendor}.plan+${format}; for="${canonicalText(of)}"${shown}`;
+  const suffix = options.length === 0 ? "" : `; options=${options.join("|")}`;
+  return `application/vnd.${vendor}.plan+${format}; for="${canonicalText(of)}"${suffix}`;
 }
 
 /** Returns the `Content-Type` of a body. User-defined media types have no charset. */

@@ -22,7 +22,7 @@ export function counted(count: number, noun: string): string {
 export function printableJson(value: unknown): string {
   const text = JSON.stringify(value, null, 2);
   return `${
-    text.replace(/[\x7f-\x9f\u2028\u2029]/g, (found) =>
-      `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    text.replace(/[\x7f-\x9f\u2028\u2029]/g, (character) =>
+      `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
   }\n`;
 }

@@ -130,7 +130,7 @@ export function labelText(names: readonly string[], values: readonly string[]): 
 }
 
 function escaped(value: string): string {
-  return value.replace(/[\\"\n]/g, (found) => found === "\n" ? "\\n" : `\\${found}`);
+  return value.replace(/[\\"\n]/g, (character) => character === "\n" ? "\\n" : `\\${character}`);
 }
 
 /** Formats a number with a decimal point: `1.0`. */
@@ -154,8 +154,8 @@ export function sumOfMetrics(texts: readonly string[]): string {
       const sums = getOrMake(sum, name, () => ({ head, type, series: new Map() })).series;
       const isHighest = type === "gauge" && /_(?:info|seconds|up)$/.test(name);
       for (const [key, value] of series) {
-        const known = sums.get(key) ?? (isHighest ? -Infinity : 0);
-        sums.set(key, isHighest ? Math.max(known, value) : known + value);
+        const sum = sums.get(key) ?? (isHighest ? -Infinity : 0);
+        sums.set(key, isHighest ? Math.max(sum, value) : sum + value);
       }
     }
   }

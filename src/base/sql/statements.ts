@@ -126,8 +126,8 @@ function comment(text: string, start: number): Token {
   const pattern = /\/\*|\*\//g;
   pattern.lastIndex = start;
   let depth = 0;
-  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
-    depth += found[0] === "/*" ? 1 : -1;
+  for (let mark = pattern.exec(text); mark !== null; mark = pattern.exec(text)) {
+    depth += mark[0] === "/*" ? 1 : -1;
     if (depth === 0) return token("blank", pattern.lastIndex);
   }
   return token("blank", text.length);
@@ -142,8 +142,8 @@ function quoted(text: string, start: number, quote: string): Token {
 function escapedString(text: string, start: number): Token {
   const pattern = /\\[^]|''|'/g;
   pattern.lastIndex = start + 1;
-  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
-    if (found[0] === "'") return token("other", pattern.lastIndex);
+  for (let mark = pattern.exec(text); mark !== null; mark = pattern.exec(text)) {
+    if (mark[0] === "'") return token("other", pattern.lastIndex);
   }
   return token("other", text.length);
 }
