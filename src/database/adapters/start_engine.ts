@@ -133,10 +133,10 @@ interface Holder {
 export function lockFolder(files: Files, folder: string): () => void {
   const { fs, path, pid, startTimeOf } = files;
   const file = `${folder}.lock`;
-  const own = `${pid} ${startTimeOf(pid)}\n`;
+  const content = `${pid} ${startTimeOf(pid)}\n`;
   fs.mkdirSync(path.dirname(folder), { recursive: true });
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    if (tryWrite(fs, file, own)) return () => fs.rmSync(file, { force: true });
+    if (tryWrite(fs, file, content)) return () => fs.rmSync(file, { force: true });
     const holder = readHolder(fs, file);
     if (holder !== null && isHeld(files, holder)) {
       throw new Error(`${path.basename(folder)} is in use by process ${holder.pid}`);

@@ -80,15 +80,15 @@ function parseKeywords(text: string): ConnectionParameters {
   pair.lastIndex = 0;
   for (let at = 0; at < text.length; at = pair.lastIndex) {
     pair.lastIndex = at;
-    const found = pair.exec(text);
-    if (found === null || found[0] === "") {
+    const match = pair.exec(text);
+    if (match === null || match[0] === "") {
       throw new Error(
         `db-uri is neither a URI nor a list of keyword=value pairs (at character ${at + 1})`,
       );
     }
-    const keyword = found[1]!.toLowerCase();
+    const keyword = match[1]!.toLowerCase();
     if (!isKeyword(keyword)) throw new Error(`invalid connection option "${keyword}"`);
-    parameters.set(keyword, (found[2] ?? found[3] ?? "").replace(/\\(.)/gs, "$1"));
+    parameters.set(keyword, (match[2] ?? match[3] ?? "").replace(/\\(.)/gs, "$1"));
   }
   return parameters;
 }

@@ -184,8 +184,8 @@ export class Connection {
   }
 
   #cleanupOf({ access }: Transaction): readonly Statement[] {
-    const kept = { names: this.options.prepare, defaults: this.#connectionSetup !== null };
-    return cleanupStatements(kept, access);
+    const state = { names: this.options.prepare, defaults: this.#connectionSetup !== null };
+    return cleanupStatements(state, access);
   }
 
   #bodyOptions({ transaction }: PendingTransaction): BodyReceiverOptions {

@@ -45,12 +45,12 @@ pg_catalog.set_config('default_transaction_read_only', 'off', false), pg_catalog
 );
 
 /** Returns the statements. Only a transaction that may write can create temporary tables. */
-export function cleanupStatements(kept: KeptState, access: AccessMode): readonly Statement[] {
+export function cleanupStatements(state: KeptState, access: AccessMode): readonly Statement[] {
   return [
-    kept.names ? checkNames : checkCursors,
+    state.names ? checkNames : checkCursors,
     resetAll,
     ...(access === "read write" ? [discardTemp] : []),
-    ...(kept.defaults ? [defaults] : []),
+    ...(state.defaults ? [defaults] : []),
   ];
 }
 

@@ -155,11 +155,11 @@ export class StatementWriter {
    * the statements before it.
    */
   #known(context: string | null, text: string, place: WritePlace): string | undefined {
-    const known = this.#prepared.use(context, text);
-    if (known === undefined) return undefined;
-    if (place.isBehindUserCode && known.rank < place.oldestRank) return undefined;
-    place.oldestRank = Math.min(place.oldestRank, known.rank);
-    return known.name;
+    const entry = this.#prepared.use(context, text);
+    if (entry === undefined) return undefined;
+    if (place.isBehindUserCode && entry.rank < place.oldestRank) return undefined;
+    place.oldestRank = Math.min(place.oldestRank, entry.rank);
+    return entry.name;
   }
 }
 

@@ -239,8 +239,8 @@ async function withBookmark(
   find: () => Promise<Bookmark | null>,
   otherwise: Bookmark | null = null,
 ): Promise<TransactionResult> {
-  const found = await find().catch(() => otherwise);
-  return { ...result, bookmark: found === null ? null : bookmarkText(found) };
+  const bookmark = await find().catch(() => otherwise);
+  return { ...result, bookmark: bookmark === null ? null : bookmarkText(bookmark) };
 }
 
 interface PlacedRead {
@@ -319,7 +319,7 @@ export function refusalOf(error: unknown): RefusalReason | null {
   if (!(error instanceof DatabaseError)) return null;
   const { sqlstate } = error.failure;
   if (sqlstate.startsWith("08")) return "connection";
-  const known = raisedDetail(error.failure) === null ? reasons.get(sqlstate) : undefined;
+  const reason = raisedDetail(error.failure) === null ? reasons.get(sqlstate) : undefined;
   const isCheck = error.statement < 0 && sqlstate !== queryCanceled;
-  return known ?? (isCheck ? "position" : null);
+  return reason ?? (isCheck ? "position" : null);
 }
