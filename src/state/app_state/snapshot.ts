@@ -88,12 +88,12 @@ export async function prepareAuth(
     prepareIssuers(config, remoteKeySets),
     parseRolePath(config.jwtRoleClaimKey),
   ]);
-  const kept = previous !== null && hasSameIssuers(config, previous.config) ? previous.auth : null;
+  const auth = previous !== null && hasSameIssuers(config, previous.config) ? previous.auth : null;
   return {
-    issuers: kept?.issuers ?? issuers,
-    rolePath: kept?.rolePath.text === rolePath.text ? kept.rolePath : rolePath,
+    issuers: auth?.issuers ?? issuers,
+    rolePath: auth?.rolePath.text === rolePath.text ? auth.rolePath : rolePath,
     apiKeys: config.apiKeys === null ? null : new ApiKeys(config.apiKeys, config.dbAnonRole),
-    cache: resizeCache(kept?.cache ?? null, config.jwtCacheMaxEntries),
+    cache: resizeCache(auth?.cache ?? null, config.jwtCacheMaxEntries),
     tenant: previous?.auth.tenant ?? null,
   };
 }

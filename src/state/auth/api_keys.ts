@@ -42,9 +42,9 @@ export class ApiKeys {
   }
 
   #find(hash: Uint8Array): Identity {
-    const [found] = this.#keys.filter(([each]) => areEqual(hash, each));
-    if (found === undefined) throw errors.unknownApiKey();
-    return found[1];
+    const [entry] = this.#keys.filter(([each]) => areEqual(hash, each));
+    if (entry === undefined) throw errors.unknownApiKey();
+    return entry[1];
   }
 }
 

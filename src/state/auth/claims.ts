@@ -85,8 +85,8 @@ export function claimsWithRole(json: string, role: string): string {
   ) {
     return json;
   }
-  const kept = members.filter(({ name }) => name !== "role").map(({ text }) => text);
-  return `{${[...kept, `"role":${JSON.stringify(role)}`].join(",")}}`;
+  const rest = members.filter(({ name }) => name !== "role").map(({ text }) => text);
+  return `{${[...rest, `"role":${JSON.stringify(role)}`].join(",")}}`;
 }
 
 /** Returns a top-level claim as text: strings as they are, other values as their JSON text, in

@@ -56,9 +56,9 @@ export function formatSteps(steps: readonly RolePathStep[]): string {
 
 /** Follows the steps from a value. Returns undefined if a step does not match the value. */
 export function followSteps(value: unknown, steps: readonly RolePathStep[]): unknown {
-  let found = value;
-  for (const part of steps) found = follow(found, part);
-  return found;
+  let current = value;
+  for (const part of steps) current = follow(current, part);
+  return current;
 }
 
 function follow(value: unknown, part: RolePathStep): unknown {

@@ -35,8 +35,8 @@ export function isRevoked(
 ): boolean {
   for (const [claim, byValue] of index) {
     const text = claimText(token, claim);
-    const found = text === null ? undefined : byValue.get(text);
-    if (found?.some((revocation) => applies(revocation, token, now))) return true;
+    const revocations = text === null ? undefined : byValue.get(text);
+    if (revocations?.some((revocation) => applies(revocation, token, now))) return true;
   }
   return false;
 }

@@ -217,8 +217,8 @@ export const tableName: Codec<TableName> = {
   type: "table",
   read(raw) {
     const facts = { expected: 'a table\'s name in quotes with its schema, such as "schema.name"' };
-    const found = typeof raw === "string" ? /^([^.\0]+)\.([^\0]+)$/s.exec(raw) : null;
-    return found === null ? reject(raw, facts) : accept({ schema: found[1]!, name: found[2]! });
+    const match = typeof raw === "string" ? /^([^.\0]+)\.([^\0]+)$/s.exec(raw) : null;
+    return match === null ? reject(raw, facts) : accept({ schema: match[1]!, name: match[2]! });
   },
   print: ({ schema, name }) => quote(`${schema}.${name}`),
 };
@@ -295,7 +295,7 @@ const escapes: Readonly<Record<string, string>> = {
 export function quote(value: string): string {
   const inside = value.replace(
     /["\\$\p{Cc}]/gu,
-    (found) => escapes[found] ?? `\\u${found.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+    (match) => escapes[match] ?? `\\u${match.codePointAt(0)!.toString(16).padStart(4, "0")}`,
   );
   return `"${inside}"`;
 }

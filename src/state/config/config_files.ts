@@ -67,8 +67,8 @@ export function configReader(
 function fileReader(): ReadBytes {
   const streams = new Map<string, Uint8Array<ArrayBuffer>>();
   return (path) => {
-    const kept = streams.get(path);
-    if (kept !== undefined) return kept;
+    const bytes = streams.get(path);
+    if (bytes !== undefined) return bytes;
     const { content, isRegular } = readBytes(path);
     if (!isRegular) streams.set(path, content);
     return content;

@@ -32,10 +32,10 @@ export function parseFile(
 ): FileEntries {
   const text = file.text.replace(/^\uFEFF/, "");
   const statements = withoutLongTexts(text).split("\n");
-  const found = leaves(parseToml(file.path, text, statements));
+  const items = leaves(parseToml(file.path, text, statements));
   const lines = keyLines(statements);
   const entries = new Map<string, FileEntry>();
-  const unresolved = found
+  const unresolved = items
     .filter(({ key, value }) => !(isTable(value) && /^app(?:\.settings)?$/.test(key)))
     .map(({ key, value }): FileEntry => {
       const origin = { kind: "file", path: file.path, line: lineOf(key, lines) } as const;
@@ -59,7 +59,7 @@ const textOrComment =
 function withoutLongTexts(text: string): string {
   return text.replace(
     textOrComment,
-    (found) => found.includes("\n") ? found.replace(/[^\n]/g, "") : found,
+    (match) => match.includes("\n") ? match.replace(/[^\n]/g, "") : match,
   );
 }
 

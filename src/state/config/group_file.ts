@@ -192,9 +192,9 @@ class GroupParser {
 
   #take(pattern: RegExp): string | null {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0] ?? null;
-    this.#at += found?.length ?? 0;
-    return found;
+    const match = pattern.exec(this.#text)?.[0] ?? null;
+    this.#at += match?.length ?? 0;
+    return match;
   }
 
   #line(): number {

@@ -142,18 +142,18 @@ export function readRoles(answer: string): RoleSettings {
   };
   const byRole = groupBy(settings, ([role]) => role);
   return {
-    byRole: new Map(Array.from(byRole, ([role, found]) => [role, roleDefaults(found)])),
+    byRole: new Map(Array.from(byRole, ([role, group]) => [role, roleDefaults(group)])),
     loginSetsTimeout,
   };
 }
 
-function roleDefaults(found: readonly RoleSetting[]): RoleDefaults {
+function roleDefaults(settings: readonly RoleSetting[]): RoleDefaults {
   const isMaxCost = (name: string) => name.toLowerCase().endsWith(`.${maxCostName}`);
   const isIsolation = (name: string) => name.toLowerCase() === isolationSetting;
-  const isolation = found.find(([, name]) => isIsolation(name))?.[2];
-  const maxCost = found.find(([, name]) => isMaxCost(name))?.[2];
+  const isolation = settings.find(([, name]) => isIsolation(name))?.[2];
+  const maxCost = settings.find(([, name]) => isMaxCost(name))?.[2];
   return {
-    settings: found
+    settings: settings
       .filter(([, name]) => !isIsolation(name) && !isMaxCost(name))
       .map(([, name, value]) => [name, value]),
     isolation: isolation === undefined ? null : isolationLevel(isolation),

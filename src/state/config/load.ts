@@ -133,8 +133,8 @@ export function makeOptionError(
   },
 ): ConfigError {
   const loader = loaderOf(sources, database);
-  const found = find(loader, rowOf(loader, key))[0] ?? { key, origin: nowhere(loader, key) };
-  return new ConfigError({ key: found.key, origin: found.origin, problem });
+  const entry = find(loader, rowOf(loader, key))[0] ?? { key, origin: nowhere(loader, key) };
+  return new ConfigError({ key: entry.key, origin: entry.origin, problem });
 }
 
 /** Returns `config` with the startup values of options that need a restart. */
@@ -207,14 +207,14 @@ interface Loaded {
 /** Returns the first set value, by precedence. The dialect decides what happens to values of the wrong type. */
 function load(loader: Loader, row: Row, context: CodecContext): Loaded {
   const programmatic = programmaticValue(loader, row);
-  for (const found of find(loader, row)) {
-    if (programmatic !== undefined && found.origin.kind !== "database") break;
-    if (isKept(loader, row, found)) {
-      return { value: valueOf(loader.startupConfig!, row[0]), origin: found.origin };
+  for (const entry of find(loader, row)) {
+    if (programmatic !== undefined && entry.origin.kind !== "database") break;
+    if (isKept(loader, row, entry)) {
+      return { value: valueOf(loader.startupConfig!, row[0]), origin: entry.origin };
     }
-    const reading = row[1].codec.read(found.value, contextOf(found, context, loader));
-    if (reading.kind === "value") return { value: reading.value, origin: found.origin };
-    if (reading.kind === "problem") throw new ConfigError({ ...found, problem: reading.problem });
+    const reading = row[1].codec.read(entry.value, contextOf(entry, context, loader));
+    if (reading.kind === "value") return { value: reading.value, origin: entry.origin };
+    if (reading.kind === "problem") throw new ConfigError({ ...entry, problem: reading.problem });
   }
   const value = programmatic === undefined ? defaultValue(loader, row, context) : programmatic;
   return { value, origin: null };
@@ -258,11 +258,11 @@ function find(loader: Loader, [key, option]: Row): readonly Found[] {
   const stored = option.inDatabase ? inDatabase(loader, key) : null;
   const flag = flagOf(loader, key);
   if (stored === null && flag !== null) return [flag].filter(isValue);
-  const found = spellings(key, option)
+  const entries = spellings(key, option)
     .map((spelling) => (spelling === key ? stored : null) ?? findSpelling(loader, spelling))
     .filter((each) => each !== null)
     .filter(isValue);
-  return found.length === 0 && key === "db-uri" ? databaseUrl(loader) : found;
+  return entries.length === 0 && key === "db-uri" ? databaseUrl(loader) : entries;
 }
 
 function flagOf({ flags }: Loader, key: string): Found | null {
@@ -356,21 +356,21 @@ function loadAppSettings(
   const settings = new Map(
     defaults?.appSettings?.map((setting) => [setting[0].toLowerCase(), setting]),
   );
-  for (const found of [...ofFile, ...ofEnvironment]) {
-    settings.set(found.key.toLowerCase(), [found.key, readAppSetting(found, dialect)]);
+  for (const entry of [...ofFile, ...ofEnvironment]) {
+    settings.set(entry.key.toLowerCase(), [entry.key, readAppSetting(entry, dialect)]);
   }
   return Array.from(settings.values());
 }
 
-function readAppSetting(found: Found, { invalidConfig }: Dialect): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_$]*$/.test(found.key.slice(appSettingsPrefix.length))) {
+function readAppSetting(entry: Found, { invalidConfig }: Dialect): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_$]*$/.test(entry.key.slice(appSettingsPrefix.length))) {
     const problem = "not a setting's name (expected app.settings. and one word of letters, " +
       "digits and underscores)";
-    throw new ConfigError({ ...found, problem });
+    throw new ConfigError({ ...entry, problem });
   }
-  const reading = settingText.read(found.value, { ...textContext, invalidConfig });
+  const reading = settingText.read(entry.value, { ...textContext, invalidConfig });
   if (reading.kind === "value") return reading.value;
-  throw new ConfigError({ ...found, problem: reading.kind === "problem" ? reading.problem : "" });
+  throw new ConfigError({ ...entry, problem: reading.kind === "problem" ? reading.problem : "" });
 }
 
 /** Context of application settings, which never name files. */

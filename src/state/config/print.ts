@@ -23,14 +23,14 @@ export function dumpConfig(config: Config): string {
 
 /** Returns the dump without passwords, secrets and values of application settings. */
 export function redactedConfig(config: Config): string {
-  const shown = dumpConfig({
+  const dump = dumpConfig({
     ...config,
     dbUri: redact(config.dbUri),
     dbChannelUri: config.dbChannelUri === null ? null : redact(config.dbChannelUri),
     dbReplicaUri: config.dbReplicaUri === null ? null : redact(config.dbReplicaUri),
     jwtIssuers: config.jwtIssuers === null ? null : redactedIssuers(config.jwtIssuers),
   });
-  return shown.replace(
+  return dump.replace(
     /^(jwt-secret|admin-token|app\.settings\.[^=]*?) = (?!""$).*$/gm,
     '$1 = "***"',
   );
@@ -47,11 +47,11 @@ export interface ShownOption {
 
 /** Returns the options of {@linkcode redactedConfig}, options with a changed value first. */
 export function shownOptions(config: Config): readonly ShownOption[] {
-  const shown = redactedConfig(config).trimEnd().split("\n").map((line) => {
+  const options = redactedConfig(config).trimEnd().split("\n").map((line) => {
     const [, key = "", value = ""] = /^(.*?) = (.*)$/.exec(line) ?? [];
     return { key, value, isChanged: value !== defaultLiteral(key, config) };
   });
-  return shown.toSorted((a, b) => Number(b.isChanged) - Number(a.isChanged));
+  return options.toSorted((a, b) => Number(b.isChanged) - Number(a.isChanged));
 }
 
 /** Returns the literal of an option's default; null if its default depends on the configuration. */

@@ -167,7 +167,7 @@ export function withoutLastLineFeed(bytes: Uint8Array): Uint8Array {
 const urlAlphabet: Readonly<Record<string, string>> = { "-": "+", "_": "/", ".": "=" };
 
 function decodeBase64(source: string): Uint8Array | null {
-  const standard = source.trim().replace(/[-_.]/g, (found) => urlAlphabet[found]!);
+  const standard = source.trim().replace(/[-_.]/g, (character) => urlAlphabet[character]!);
   const isStrict = standard.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(standard);
   if (!isStrict) return null;
   return Uint8Array.from(atob(standard), (character) => character.charCodeAt(0));

@@ -42,7 +42,7 @@ export function readCommentTags(
 ): TaggedComment {
   if (!dbCommentTags || comment === null || !comment.includes("@")) return untagged(comment);
   const lines = comment.split(/\r?\n/);
-  const deprecation = lines.map(readDeprecation).find((found) => found !== null);
+  const deprecation = lines.map(readDeprecation).find((each) => each !== null);
   const others = lines.filter((line) =>
     !tagLines.some((tag) => tag.test(line)) && readDeprecation(line) === null
   );

@@ -121,11 +121,11 @@ class KeyResolver {
 
   /** Adds a key of a relation. Throws a {@linkcode DeclarationProblem}. */
   add(row: RelationRow, tag: string): void {
-    const [, kind, own = "", relation, others = "", constraint] = declaration.exec(tag) ?? [];
+    const [, kind, columns = "", relation, others = "", constraint] = declaration.exec(tag) ?? [];
     if (kind === undefined || (kind === "foreignKey") !== (relation !== undefined)) {
       throw new DeclarationProblem(`@${tag.trim()}: ${expected}`);
     }
-    const names = namesIn(own);
+    const names = namesIn(columns);
     const numbers = numbersOf(names, row);
     if (kind === "primaryKey") return this.#addPrimary(row, numbers);
     if (kind === "unique") return void this.unique.push([row[0], numbers]);

@@ -86,8 +86,8 @@ function addFallbackRelationships(
   },
 ): void {
   const order = [schema, ...others];
-  const isHidden = ({ schema: own, name }: QualifiedName) =>
-    order.includes(own) && relations.get(schema)?.get(name)?.schema !== own;
+  const isHidden = ({ schema: origin, name }: QualifiedName) =>
+    order.includes(origin) && relations.get(schema)?.get(name)?.schema !== origin;
   const isReached = (each: Relationship) =>
     each.kind === "computed" ||
     !isHidden(each.foreign) && !(each.kind === "many-to-many" && isHidden(each.junction));
@@ -96,10 +96,10 @@ function addFallbackRelationships(
     // The function of the first schema hides other functions of its name.
     const functions = reached.flatMap((each) => each.kind === "computed" ? [each.function] : []);
     const hiding = new Map(functions.reverse().map((each) => [each.name, each.schema]));
-    const shown = reached.filter((each) =>
+    const result = reached.filter((each) =>
       each.kind !== "computed" || hiding.get(each.function.name) === each.function.schema
     );
-    if (shown.length > 0) bySchema.set(schema, shown);
+    if (result.length > 0) bySchema.set(schema, result);
   }
   addMissing(relationships, schema, others);
 }

@@ -32,8 +32,8 @@ export async function readPieces(
   const data: Record<string, unknown> = {};
   for (const piece of pieces) {
     for (const [name, value] of Object.entries(JSON.parse(piece))) {
-      const known = data[name];
-      if (Array.isArray(known) && Array.isArray(value)) known.push(...value);
+      const list = data[name];
+      if (Array.isArray(list) && Array.isArray(value)) list.push(...value);
       else data[name] = value;
     }
     await pause();

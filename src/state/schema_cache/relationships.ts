@@ -75,7 +75,7 @@ export function hiddenJunctions(
   );
   if (candidates.length === 0) return new Map();
   const exposures = exposuresByTable(input);
-  const found = new Map<number, Set<string>>();
+  const schemasByOid = new Map<number, Set<string>>();
   for (const keys of groupBy(candidates, ({ table }) => table).values()) {
     const parents = keys.map((key) =>
       keyExposures(exposures.get(key.foreignTable), key.foreignColumns)
@@ -84,13 +84,13 @@ export function hiddenJunctions(
       parents.forEach((foreigns, to) => {
         if (from === to) return;
         for (const { end: { oid } } of origins) {
-          const schemas = getOrMake(found, oid, () => new Set());
+          const schemas = getOrMake(schemasByOid, oid, () => new Set());
           for (const { end } of foreigns) schemas.add(end.name.schema);
         }
       })
     );
   }
-  return found;
+  return schemasByOid;
 }
 
 /** A foreign key between two exposed relations. Each is the table itself or a view of it. */
@@ -122,10 +122,10 @@ function* foreignKeyLinks(input: RelationshipInput): SlicedWork<readonly Link[]>
   }
   const declared = (input.declaredKeys ?? []).flatMap(linksOf);
   if (declared.length === 0) return links;
-  const known = new Set(links.map(linkKey));
+  const linkKeys = new Set(links.map(linkKey));
   return [
     ...links,
-    ...declared.filter((each) => known.size < known.add(linkKey(each)).size),
+    ...declared.filter((each) => linkKeys.size < linkKeys.add(linkKey(each)).size),
   ];
 }
 
