@@ -327,11 +327,11 @@ function functionHint(
   const { schema, name } = input.name;
   const lists = candidates.filter(({ parameters }) => parameters.every(({ name }) => name !== ""))
     .map(({ parameters }) => `(${parameters.map((p) => p.name).sort().join(", ")})`);
-  const found = suggest(`(${input.keys.join(", ")})`, lists, 0.33);
-  return found && `Perhaps you meant to call the function ${schema}.${name}${found}`;
+  const match = suggest(`(${input.keys.join(", ")})`, lists, 0.33);
+  return match && `Perhaps you meant to call the function ${schema}.${name}${match}`;
 }
 
 function similarRoutine({ schema, name }: QualifiedName, cache: SchemaCache): string | null {
-  const found = suggest(name, cache.routineNames(schema), 0.75);
-  return found && `Perhaps you meant to call the function ${schema}.${found}`;
+  const match = suggest(name, cache.routineNames(schema), 0.75);
+  return match && `Perhaps you meant to call the function ${schema}.${match}`;
 }

@@ -24,15 +24,15 @@ interface EmbedTarget {
 
 /** Throws `200` when no relationship matches and `201` when several match. */
 export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relationship {
-  const found = matchingRelationships(embed, cache);
-  const [first] = found;
+  const relationships = matchingRelationships(embed, cache);
+  const [first] = relationships;
   if (first === undefined) throw noRelationship(embed, cache);
-  if (found.length === 1) return first;
+  if (relationships.length === 1) return first;
   const prefix = embed.isQualified === true ? `${embed.schema}/` : "";
   throw errors.ambiguousRelationship({
     parent: embed.origin.name,
     child: prefix + embed.target,
-    candidates: found.filter((relationship) => relationship.kind !== "computed")
+    candidates: relationships.filter((relationship) => relationship.kind !== "computed")
       .map((relationship) => describe(relationship, prefix)),
   });
 }
@@ -42,9 +42,9 @@ export function matchingRelationships(
   embed: EmbedTarget,
   cache: SchemaCache,
 ): readonly Relationship[] {
-  const found = candidatesOf(embed, cache).filter((each) => matches(each, embed));
-  const computed = found.find(({ kind }) => kind === "computed");
-  return computed === undefined ? found : [computed];
+  const candidates = candidatesOf(embed, cache).filter((each) => matches(each, embed));
+  const computed = candidates.find(({ kind }) => kind === "computed");
+  return computed === undefined ? candidates : [computed];
 }
 
 function candidatesOf(embed: EmbedTarget, cache: SchemaCache): readonly Relationship[] {
@@ -120,8 +120,8 @@ function describe(
 
 /** `orders_from_fkey using orders(from_id) and places(id)` */
 function keyText({ constraint, origin, foreign, pairs }: KeyRelationship): string {
-  const [own, other] = [columns(pairs, 0), columns(pairs, 1)];
-  return `${constraint} using ${origin.name}(${own}) and ${foreign.name}(${other})`;
+  const [originColumns, foreignColumns] = [columns(pairs, 0), columns(pairs, 1)];
+  return `${constraint} using ${origin.name}(${originColumns}) and ${foreign.name}(${foreignColumns})`;
 }
 
 /** `tool_sheds using tool_sheds_tool_id_fkey(tool_id) and tool_sheds_shed_id_fkey(shed_id)` */
@@ -154,6 +154,6 @@ function noRelationship(embed: EmbedTarget, cache: SchemaCache): Error {
 
 const minSimilarity = 0.33;
 
-function instead(found: string | null, target: string): string | null {
-  return found && `Perhaps you meant '${found}' instead of '${quotable(target)}'.`;
+function instead(match: string | null, target: string): string | null {
+  return match && `Perhaps you meant '${match}' instead of '${quotable(target)}'.`;
 }

@@ -94,10 +94,10 @@ const noHandlers: HandlerLookup = () => null;
 
 function handlersOf({ defaultSelect, target }: Negotiation, cache: SchemaCache): HandlerLookup {
   if (cache.data.mediaHandlers.length === 0) return noHandlers;
-  const own = defaultSelect ? ownHandlers(target, cache) : () => undefined;
-  const anything = own(anyType);
+  const handlerFor = defaultSelect ? ownHandlers(target, cache) : () => undefined;
+  const anything = handlerFor(anyType);
   return (mediaType) => {
-    const handler = anything ?? own(mediaType) ?? cache.mediaHandler(null, mediaType);
+    const handler = anything ?? handlerFor(mediaType) ?? cache.mediaHandler(null, mediaType);
     return handler === undefined ? null : handled(handler);
   };
 }

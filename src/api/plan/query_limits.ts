@@ -29,8 +29,8 @@ class TestCounter {
   readonly #counts = new Map<ReadNode, number>();
 
   ofNode(node: ReadNode): number {
-    const known = this.#counts.get(node);
-    if (known !== undefined) return known;
+    const cachedCount = this.#counts.get(node);
+    if (cachedCount !== undefined) return cachedCount;
     let count = 0;
     for (const condition of node.conditions) count += this.#ofCondition(condition, node);
     for (const term of node.order) {

@@ -60,10 +60,10 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
   const use = { json: "shown", range, isDivided: root.relation !== null } as const;
   const { picked, outputs, joins, order } = pagedParts(root, source, use);
   const alias = ident(root.alias);
-  const shown = limit === null ? pageRows : shownRows;
+  const pageSource = limit === null ? pageRows : shownRows;
   const whole = sql`${pageRows} as materialized (${picked})`;
   const reading = orderOf(order, (term) => readingOrder(term, root.cursor.page));
-  const query = sql`select ${selectList(outputs, "keys")} from ${shown} as ${alias}${joins}${
+  const query = sql`select ${selectList(outputs, "keys")} from ${pageSource} as ${alias}${joins}${
     orderOf(order, asRequested, sql`${alias}.`)
   }`;
   return {
@@ -73,7 +73,7 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
         smallNumber(limit)
       })`,
     rows: query,
-    metadata: pageMetadata(root, order, shown),
+    metadata: pageMetadata(root, order, pageSource),
   };
 }
 
@@ -81,15 +81,15 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
 function pageMetadata(
   { cursor, range: { limit } }: PagedRoot,
   order: PagedParts["order"],
-  shown: Sql,
+  source: Sql,
 ): readonly Sql[] {
   const names = order.map(({ name }) => name);
   // PostgreSQL computes the text of one row, as the subquery picks it first.
   const endCursor = (end: "first" | "last") =>
     leadsOn(cursor.page, end)
-      ? sql`(select ${cursorText(cursor, names)} from (select * from ${shown}${
+      ? sql`(select ${cursorText(cursor, names)} from (select * from ${source}${
         orderOf(order, end === "first" ? asRequested : backwards)
-      } limit 1) as ${shown})`
+      } limit 1) as ${source})`
       : sql`null::pg_catalog.text`;
   const more = limit === null ? sql`'0'::pg_catalog.text` : moreThan(limit);
   return [more, endCursor("first"), endCursor("last")];

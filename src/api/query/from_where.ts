@@ -51,8 +51,8 @@ export function embedSource({ node, join: embedJoin }: Embed, parent: ParentRow)
     case "columns":
       return {
         from: relationItem(node),
-        conditions: embedJoin.pairs.map(([own, foreign]) =>
-          sql`${alias}.${ident(foreign)} = ${parent.column(own)}`
+        conditions: embedJoin.pairs.map(([column, foreign]) =>
+          sql`${alias}.${ident(foreign)} = ${parent.column(column)}`
         ),
       };
     case "junction": {
@@ -60,8 +60,8 @@ export function embedSource({ node, join: embedJoin }: Embed, parent: ParentRow)
       const on = equalColumns(embedJoin.embedPairs, junction, alias);
       return {
         from: sql`${relationItem(node)} join ${nameOf(embedJoin.junction)} as ${junction} on ${on}`,
-        conditions: embedJoin.parentPairs.map(([own, foreign]) =>
-          sql`${junction}.${ident(foreign)} = ${parent.column(own)}`
+        conditions: embedJoin.parentPairs.map(([column, foreign]) =>
+          sql`${junction}.${ident(foreign)} = ${parent.column(column)}`
         ),
       };
     }

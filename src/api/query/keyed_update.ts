@@ -41,15 +41,15 @@ export function renderKeyedUpdate(
   const names = returned.map(({ name }) => name);
   const columns = returned.map(({ column }) => column);
   const returning = join([...columns, sql`${bodyAlias}.${rowNumber}`]);
-  const shown = names.length === 0 ? sql`1` : join(names);
+  const outputs = names.length === 0 ? sql`1` : join(names);
   // Without columns to write, no row changes; the rows that match are still counted.
   if (rows.columns.length === 0) {
     const matched = sql`select ${returning} from ${table}, ${bodyAlias} where ${conditions}`;
-    return sql`${body}, ${updated} as (${matched}), ${source} as (select ${shown} from ${updated} where false)`;
+    return sql`${body}, ${updated} as (${matched}), ${source} as (select ${outputs} from ${updated} where false)`;
   }
   const assignments = join(rows.columns.map((column) => assignment(column, plan, table)));
   const update = sql`update ${table} set ${assignments} from ${bodyAlias} where ${conditions}`;
-  return sql`${body}, ${updated} as (${update} returning ${returning}), ${source} as (select ${shown} from ${updated} order by ${rowNumber})`;
+  return sql`${body}, ${updated} as (${update} returning ${returning}), ${source} as (select ${outputs} from ${updated} order by ${rowNumber})`;
 }
 
 function assignment({ name }: WrittenColumn, { key }: KeyedUpdate, table: Sql): Sql {
@@ -88,14 +88,14 @@ export function keyChecks({ key }: KeyedUpdate): readonly Sql[] {
   const members = key.columns.map(({ name }) => sql`${literal(name)}, ${ident(name)}`);
   const unmatched =
     sql`from ${bodyAlias} where ${rowNumber} not in (select ${rowNumber} from ${updated})`;
-  const shown = sql`select pg_catalog.json_build_object(${join(members)}) as ${
+  const unmatchedKeys = sql`select pg_catalog.json_build_object(${join(members)}) as ${
     ownName("key")
   } ${unmatched} order by ${rowNumber} limit ${smallNumber("10")}`;
   return [
     ...checks,
     sql`(select pg_catalog.count(*) ${unmatched})::pg_catalog.text`,
-    sql`(select pg_catalog.json_agg(${ownName("key")})::pg_catalog.text from (${shown}) as ${
-      ownName("keys")
-    })`,
+    sql`(select pg_catalog.json_agg(${
+      ownName("key")
+    })::pg_catalog.text from (${unmatchedKeys}) as ${ownName("keys")})`,
   ];
 }

@@ -78,8 +78,8 @@ const lostRows = /^([0-9]+) sent, ([0-9]+) written$/;
 export function lostRowsOf(
   error: DatabaseFailure,
 ): { readonly sent: string; readonly written: string } | null {
-  const found = lostRows.exec(raisedDetail(error) ?? "");
-  return found === null ? null : { sent: found[1]!, written: found[2]! };
+  const match = lostRows.exec(raisedDetail(error) ?? "");
+  return match === null ? null : { sent: match[1]!, written: match[2]! };
 }
 
 /** Reason why a row of the body matches no row of the table. */
@@ -106,14 +106,14 @@ const sentCount = sql`(select pg_catalog.count(*) from ${sentRows})`;
 
 /** Renders a `select` of an expression. It fails if the number of a table's rows differs from the
  * number of rows sent. */
-export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
+export function keepIfEqual(value: Sql, table: Sql, sent: Sql = sentCount): Sql {
   // OFFSET 0 keeps PostgreSQL from counting several times.
   const counts =
     sql`(select ${sent} as sent, (select pg_catalog.count(*) from ${table}) as written offset 0) as ${
       ownName("counts")
     }`;
   const failure = raise(sql`sent || ' sent, ' || written || ' written'`);
-  return sql`select from ${counts} where case when sent = written then ${kept} else ${failure} end is null`;
+  return sql`select from ${counts} where case when sent = written then ${value} else ${failure} end is null`;
 }
 
 /**
@@ -123,7 +123,7 @@ export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
  * skipped the row.
  */
 export function keepIfFound(
-  kept: Sql,
+  value: Sql,
   { isLost, isEmpty, mayHide }: Readonly<Record<"isEmpty" | "isLost" | "mayHide", Sql>>,
 ): Sql {
   const facts =
@@ -139,5 +139,5 @@ export function keepIfFound(
     }`;
   const first = sql`select n || ' ' || ${reason} from ${sentRows} where n = (${unfound})`;
   const failure = raise(sql`'row ' || coalesce((${first}), '0 lost')`);
-  return sql`select from ${facts} where case when complete and not lost then ${kept} else ${failure} end is null`;
+  return sql`select from ${facts} where case when complete and not lost then ${value} else ${failure} end is null`;
 }

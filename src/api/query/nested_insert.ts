@@ -256,7 +256,7 @@ class LevelWriter {
     const insert = this.#insertRows(level, { from: missing, order });
     const conflicts =
       sql`(select pg_catalog.count(*) from ${missing}) > (select pg_catalog.count(*) from ${writtenRows})`;
-    const kept = [
+    const parts = [
       keepRows(number, attempt, writtenRows),
       ...(isFirst
         ? [keepText(number, "repeated", sql`case when ${conflicts} then '[]' else 'null' end`)]
@@ -266,7 +266,7 @@ class LevelWriter {
       tableOfRows(this.#rows(level, keptBody))
     }, ${missing} as materialized (${rows}), ${writtenRows} as (${insert} returning ${
       join(returned)
-    }) select where ${join(kept, sql` || `)} is null`;
+    }) select where ${join(parts, sql` || `)} is null`;
   }
 
   /** Renders the keys of all rows, and whether they were inserted. Fails if a row is missing. */
@@ -274,13 +274,13 @@ class LevelWriter {
     const target = new Set(level.conflict!.target.columns!);
     const isKey = ({ name }: { readonly name: string }) => target.has(name);
     // The other columns may have defaults, such as numbers of a sequence.
-    const own: InsertLevel = {
+    const keyLevel: InsertLevel = {
       ...level,
       columns: level.columns.filter(isKey),
       filled: level.filled.filter(isKey),
     };
     const inserted = ownName("inserted");
-    const { from, equal, keys } = this.#existing(own);
+    const { from, equal, keys } = this.#existing(keyLevel);
     const attempts = (["inserted", "repeated"] as const).map((attempt) =>
       sql`select * from ${levelRows(level, number, inserted, attempt)}`
     );
@@ -295,11 +295,11 @@ class LevelWriter {
       sql`select ${sentRows}.n, ${sentRows}.p, ${action} as action${keys} from ${sentRows} join ${from} on ${equal}`;
     const isLost =
       sql`exists (select ${names} from ${inserted} except select ${names} from ${keptKeys})`;
-    const isEmpty = or(this.#conflictValues(own).map((value) => sql`${value} is null`));
+    const isEmpty = or(this.#conflictValues(keyLevel).map((value) => sql`${value} is null`));
     const { isView, schema, name } = level.relation;
     const table = sql`${literal(nameText(schema, name))}::pg_catalog.regclass`;
     const mayHide = isView ? sql`true` : sql`pg_catalog.row_security_active(${table})`;
-    return sql`with ${tableOfRows(this.#rows(own, keptBody))}, ${inserted} as (${
+    return sql`with ${tableOfRows(this.#rows(keyLevel, keptBody))}, ${inserted} as (${
       join(attempts, sql` union all `)
     }), ${keptKeys} as (${joined}) ${keepIfFound(keepRows(number), { isLost, isEmpty, mayHide })}`;
   }
@@ -359,8 +359,8 @@ class LevelWriter {
     for (const { level, row } of sources) {
       const alias = filledAlias({ level });
       const item = levelRows(this.#nested.levels[level]!, level, alias);
-      const own = row === "around" ? sql`p` : sql`n`;
-      joins.set(level, sql` left join ${item} on ${alias}.n = ${rowAlias}.${own}`);
+      const column = row === "around" ? sql`p` : sql`n`;
+      joins.set(level, sql` left join ${item} on ${alias}.n = ${rowAlias}.${column}`);
     }
     return join([...joins.values()], emptySql);
   }

@@ -132,6 +132,6 @@ function spreadValue(
   node: ReadNode,
   outputs: readonly Output[],
 ): Sql {
-  const found = outputs.find((column) => column.embed === embed && column.key === key);
-  return found?.value ?? sql`${ident(node.embeds[embed]!.node.alias)}.${ident(key)}`;
+  const match = outputs.find((column) => column.embed === embed && column.key === key);
+  return match?.value ?? sql`${ident(node.embeds[embed]!.node.alias)}.${ident(key)}`;
 }

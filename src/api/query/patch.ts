@@ -165,11 +165,11 @@ function renderSteps(
 function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
   if (from === null) return before;
   const part = from.length === 0 ? sql`p.doc` : sql`p.doc #> ${pathParam(from)}`;
-  const found = and([...indexChecks(sql`p.doc`, from, from.length), sql`${part} is not null`]);
+  const condition = and([...indexChecks(sql`p.doc`, from, from.length), sql`${part} is not null`]);
   const doc = operation.operator === "move" && from.length > 0
-    ? sql`case when ${found} then p.doc #- ${pathParam(from)} else p.doc end`
+    ? sql`case when ${condition} then p.doc #- ${pathParam(from)} else p.doc end`
     : sql`p.doc`;
-  return sql`(select ${doc} as doc, case when ${found} then ${part} end as value from ${before} as p offset 0)`;
+  return sql`(select ${doc} as doc, case when ${condition} then ${part} end as value from ${before} as p offset 0)`;
 }
 
 /** SQL fragments of one operation, from which the new document and the failure are rendered. */
@@ -304,7 +304,7 @@ function indexChecks(doc: Sql, path: readonly string[], count: number): readonly
 function renderMerge(value: Sql, object: MergedObject, scope: PatchScope): Sql {
   const { path, removed, objects } = object;
   const others = [...removed, ...objects.map(([key]) => key)];
-  const kept = removed.length === 0 ? sql`o.doc` : sql`(o.doc - ${pathParam(removed)})`;
+  const base = removed.length === 0 ? sql`o.doc` : sql`(o.doc - ${pathParam(removed)})`;
   const members = documentAt(path, scope);
   const plain = others.length === 0 ? members : sql`(${members} - ${pathParam(others)})`;
   const merged = objects.map(([key, child]) => {
@@ -313,7 +313,7 @@ function renderMerge(value: Sql, object: MergedObject, scope: PatchScope): Sql {
       renderMerge(sql`(o.doc -> ${name})`, child, scope)
     })`;
   });
-  return sql`(select ${kept} || ${plain}${join(merged, emptySql)} from (select case when ${
+  return sql`(select ${base} || ${plain}${join(merged, emptySql)} from (select case when ${
     isKind(value, "object")
   } then ${value} else '{}' end as doc offset 0) as o)`;
 }

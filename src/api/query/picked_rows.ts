@@ -8,7 +8,7 @@ import { type PageReader, type RowReader, valueKey } from "./row_reader.ts";
 
 export interface PickedRows {
   readonly page: PageReader;
-  readonly own: RowReader;
+  readonly reader: RowReader;
   readonly rows: (conditions: readonly Sql[]) => Sql;
   /** The order's values in the rows, and the columns of the page that contain them. */
   readonly order: readonly OrderedColumn[];
@@ -26,7 +26,7 @@ export interface OrderedColumn {
 
 /** Renders the subquery of a paged node. Of rows with equal values it picks the first. */
 export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
-  const { page, own, rows, order, range } = picked;
+  const { page, reader, rows, order, range } = picked;
   const { distinct, cursor } = node;
   const reading = order.map(({ name, term }) =>
     orderTerm(name, readingOrder(term, cursor?.page ?? null))
@@ -41,7 +41,7 @@ export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
     const parts = conditions.map((each) => sql`select ${page.columns()}${rows(each)}${end}`);
     return parts.length === 1 ? parts[0]! : together(node, parts, end);
   }
-  const names = distinct.map((value) => page.column(valueKey(value), () => own.value(value)));
+  const names = distinct.map((value) => page.column(valueKey(value), () => reader.value(value)));
   const keys = names.map((name) => ident(name));
   const first = sql`select distinct on (${join(keys)}) ${page.columns()}${rows([])}`;
   if (order.length === 0 || ordersBy(node, names, page)) return sql`${first}${end}`;

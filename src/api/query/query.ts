@@ -106,12 +106,12 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
   const element = tableRows(tagging);
   const version = tagging?.version ?? null;
   const rowFormat = isSentByRow(options) ? rowFormatOf(format, plan) : null;
-  const shown = version === null
+  const reading = version === null
     ? renderRoot(plan)
     : cutRows(plan, (read) => renderRowsOf(read, format, version));
   const root = plan.showsSnapshot
-    ? { ...shown, metadata: [...shown.metadata, currentSnapshot] }
-    : shown;
+    ? { ...reading, metadata: [...reading.metadata, currentSnapshot] }
+    : reading;
   if (rowFormat !== null) {
     const result = { root, common: [], total, format: rowFormat, element, tagging };
     return { main: rowsStatement(result, options), estimate };
@@ -130,19 +130,19 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
 export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const from = sql`${source} as ${ident(plan.relation.name)}`;
   const version = options.tagging?.version ?? null;
-  const shown = plan.read === null ? null : options.format;
+  const format = plan.read === null ? null : options.format;
   const returned = version === null ? null : { kind: "returned" } as const;
   const rows = plan.read === null
     ? sql`select * from ${source}`
-    : renderRowsOf(plan.read, shown, returned, from);
+    : renderRowsOf(plan.read, format, returned, from);
   const element = tableRows(options.tagging);
   const checks = isKeyed(plan) ? keyChecks(plan) : [];
   const result = renderResult({
     total: nullText,
     kept: keptWrites(plan, options),
     metadata: [updatedRows(plan), keyOf(plan), affectedRows(plan), ...checks],
-    body: bodyOf(shown, element),
-    from: sourceOf(shown, rows),
+    body: bodyOf(format, element),
+    from: sourceOf(format, rows),
     element,
   }, options);
   const main = sql`with ${renderMutationTables(plan, { source, version })} ${result}`;

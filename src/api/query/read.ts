@@ -112,11 +112,11 @@ function flatParts(
   source: JoinSource,
   { json, versioned }: Pick<NodeUse, "json" | "versioned">,
 ): FlatParts {
-  const reader = directReader(node, { ...shown, joined: false });
+  const reader = directReader(node, { ...existsOptions, joined: false });
   const { outputs, joins } = renderOutputs(node, reader, json);
   const values = node.order.map((term) => orderValue(term, node, reader, outputs));
   const allJoins = sql`${orderJoins(node)}${joins}${rowJoin(outputs, versioned)}`;
-  const all = renderFromWhere(node, source, { ...shown, joined: node.joined }, allJoins);
+  const all = renderFromWhere(node, source, { ...existsOptions, joined: node.joined }, allJoins);
   const having = renderConditionList(node.having, reader.value);
   return {
     outputs,
@@ -163,12 +163,12 @@ export function pagedParts(
     readonly isDivided?: boolean;
   },
 ): PagedParts {
-  const own = directReader(node, { ...shown, joined: false });
-  const page = pageReader(node, own);
+  const reader = directReader(node, { ...existsOptions, joined: false });
+  const page = pageReader(node, reader);
   const alias = ident(node.alias);
   const { outputs, joins } = renderOutputs(node, page, json);
   const order = node.order.map((term): OrderedColumn => {
-    const value = orderValue(term, node, own, outputs);
+    const value = orderValue(term, node, reader, outputs);
     return { term, value, name: ident(page.column(termKey(term), () => value)) };
   });
   const version = versioned === undefined
@@ -178,10 +178,10 @@ export function pagedParts(
     renderFromWhere(
       node,
       { ...source, conditions: [...source.conditions, ...conditions] },
-      { ...shown, joined: false },
+      { ...existsOptions, joined: false },
       orderJoins(node),
     );
-  const picked = pageQuery(node, { page, own, rows, order, range, isDivided });
+  const picked = pageQuery(node, { page, reader, rows, order, range, isDivided });
   return { picked, outputs, joins: sql`${joins}${rowJoin(outputs, versioned)}`, order, version };
 }
 
@@ -210,16 +210,16 @@ function havingClause(conditions: readonly Sql[]): Sql {
 }
 
 /** Options of EXISTS tests for returned rows, to which row ranges of embeds apply. */
-const shown = { ranges: true, groups: renderGroups } as const;
+const existsOptions = { ranges: true, groups: renderGroups } as const;
 
 export function renderGroups(node: ReadNode, source: JoinSource): Sql {
   const whole = { ...node, order: [], orderSources: [], range: unlimited, cursor: null };
   const { distinct } = node;
   if (distinct === null || distinct === "all") return renderFlat(whole, source, shownRows).query;
-  const reader = directReader(node, { ...shown, joined: false });
+  const reader = directReader(node, { ...existsOptions, joined: false });
   const keys = distinct.map(reader.value);
   return sql`select distinct ${join(keys)}${
-    renderFromWhere(whole, source, { ...shown, joined: false })
+    renderFromWhere(whole, source, { ...existsOptions, joined: false })
   }`;
 }
 
@@ -250,18 +250,18 @@ interface Outputs {
 }
 
 function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Outputs {
-  const own = node.grouped || node.distinct === "all" ? "compared" : json;
+  const use = node.grouped || node.distinct === "all" ? "compared" : json;
   const embedded = node.embeds.flatMap((embed, position) => {
     if (!embed.hasOutput) return [];
     const source = embedSource(embed, reader.parent);
     if (isSpread(embed)) {
       return [
-        renderSpread(embed, position, source, isOrderedBy(node, position) ? "compared" : own),
+        renderSpread(embed, position, source, isOrderedBy(node, position) ? "compared" : use),
       ];
     }
     return node.grouped && node.distinct !== "all" && json === "shown"
       ? [grouped(renderEmbed(embed, source, { joined: true, json }))]
-      : [renderEmbed(embed, source, { joined: node.joined, json: own })];
+      : [renderEmbed(embed, source, { joined: node.joined, json: use })];
   });
   return {
     outputs: [
@@ -303,9 +303,9 @@ function renderEmbed(
   }(${alias}.*) as ${column} from (${query}) as ${alias}`;
   const single = embed.shape === "object" && !embed.mayRepeat ? sql`${value} limit 1` : value;
   const join = joined || embed.mayRepeat;
-  const found = join ? sql`${alias}.${column}` : sql`(${single})`;
-  const shown = embed.shape === "array" ? sql`coalesce(${found}, '[]')` : found;
-  return { outputs: [output(embed.key, shown)], joins: join ? lateral(single, alias) : emptySql };
+  const item = join ? sql`${alias}.${column}` : sql`(${single})`;
+  const result = embed.shape === "array" ? sql`coalesce(${item}, '[]')` : item;
+  return { outputs: [output(embed.key, result)], joins: join ? lateral(single, alias) : emptySql };
 }
 
 function renderSpread(embed: Embed, position: number, source: JoinSource, json: JsonUse): Outputs {
@@ -317,8 +317,8 @@ function renderSpread(embed: Embed, position: number, source: JoinSource, json: 
   });
   return {
     outputs: outputs.map((column, index) => {
-      const found = sql`${alias}.${ident(spreadColumn(index))}`;
-      const value = arrayAggregated ? sql`coalesce(${found}, '[]')` : found;
+      const item = sql`${alias}.${ident(spreadColumn(index))}`;
+      const value = arrayAggregated ? sql`coalesce(${item}, '[]')` : item;
       const aggregate = column.aggregate && { ...column.aggregate, applied: null };
       return { ...column, value, aggregate, groupBy: null, embed: position };
     }),

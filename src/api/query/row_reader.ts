@@ -35,7 +35,7 @@ export interface PageReader extends RowReader {
   readonly columns: () => Sql;
 }
 
-export function pageReader(node: ReadNode, own: RowReader): PageReader {
+export function pageReader(node: ReadNode, reader: RowReader): PageReader {
   const alias = ident(node.alias);
   const names = new Map<string, string>();
   const values: Sql[] = [];
@@ -47,12 +47,12 @@ export function pageReader(node: ReadNode, own: RowReader): PageReader {
     });
   const read = (key: string, value: () => Sql) => sql`${alias}.${ident(column(key, value))}`;
   return {
-    field: (field) => read(fieldKey(field), () => own.field(field)),
-    value: (value) => read(valueKey(value), () => own.value(value)),
-    source: own.source,
+    field: (field) => read(fieldKey(field), () => reader.field(field)),
+    value: (value) => read(valueKey(value), () => reader.value(value)),
+    source: reader.source,
     parent: {
-      column: (name) => read(columnKey(name), () => own.parent.column(name)),
-      row: (join) => read(rowKey, () => own.parent.row(join)),
+      column: (name) => read(columnKey(name), () => reader.parent.column(name)),
+      row: (join) => read(rowKey, () => reader.parent.row(join)),
     },
     column,
     columns: () => join(values),

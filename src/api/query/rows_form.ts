@@ -73,13 +73,13 @@ export function renderRowsResult(result: RowsResult): Sql {
     } from (${rows}) as ${rowsAlias}`;
   }
   const most = tagging === null ? firstRows : maxValueRows;
-  const firstPart = sql`select * from ${kept} limit ${ordinal(most + 1)}`;
-  const rest = sql`select * from ${kept} offset ${ordinal(most + 1)}`;
+  const firstPart = sql`select * from ${rowsColumn} limit ${ordinal(most + 1)}`;
+  const rest = sql`select * from ${rowsColumn} offset ${ordinal(most + 1)}`;
   const number = sql`(case when pg_catalog.count(*) > ${
     ordinal(most)
-  } then (select pg_catalog.count(*) from ${kept}) else pg_catalog.count(*) end)::pg_catalog.text`;
+  } then (select pg_catalog.count(*) from ${rowsColumn}) else pg_catalog.count(*) end)::pg_catalog.text`;
   const from = bodySource(format, firstPart);
-  const head = sql`with ${join([...common, sql`${kept} as materialized (${rows})`])} `;
+  const head = sql`with ${join([...common, sql`${rowsColumn} as materialized (${rows})`])} `;
   if (tagging === null) {
     return sql`${head}select ${number}${others}, ${first} from ${from} union all select null::pg_catalog.text${unused}, ${further} from (${rest}) as ${rowsAlias}`;
   }
@@ -96,7 +96,7 @@ export function renderRowsResult(result: RowsResult): Sql {
   return sql`${head}(${tagged}) union all select null::pg_catalog.text${unused}, null::pg_catalog.text, ${further} from (${rest}) as ${rowsAlias}`;
 }
 
-const kept = ownName("rows");
+const rowsColumn = ownName("rows");
 
 function furtherRow(format: RowFormat, element: RowsResult["element"]): Sql {
   switch (format.kind) {

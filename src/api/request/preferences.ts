@@ -61,8 +61,8 @@ export function parsePreferences(header: string | null): Preferences {
   let maxAffected: number | null = null;
   const invalid: string[] = [];
   for (const token of header.split(",").map((piece) => piece.trim())) {
-    const known = tokens.get(token) ?? readCountBound(token);
-    if (known !== undefined) listed = { ...known, ...listed };
+    const preference = tokens.get(token) ?? readCountBound(token);
+    if (preference !== undefined) listed = { ...preference, ...listed };
     else if (token.startsWith(timezonePrefix)) timezone ??= token.slice(timezonePrefix.length);
     else {
       const count = token.startsWith(maxAffectedPrefix)

@@ -31,8 +31,8 @@ export function conditionalReply(
     throw errors.preconditionFailed();
   }
   if (tag === null || ifNoneMatch === null || !matchesWeakly(ifNoneMatch, tag)) return reply;
-  const kept = headers.filter(([name]) => !ofBody.has(name.toLowerCase()));
-  return { status: 304, headers: kept, content: null, length: null };
+  const rest = headers.filter(([name]) => !ofBody.has(name.toLowerCase()));
+  return { status: 304, headers: rest, content: null, length: null };
 }
 
 /** Returns the entity tag of content, in the form that the database uses for results without a version. */

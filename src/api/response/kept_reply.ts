@@ -48,11 +48,11 @@ export function replyOfKept({ columns, body: { content } }: TransactionResult): 
   if (isSame === undefined) return null;
   if (isSame !== "true") return "other request";
   if (content instanceof ReadableStream) throw new Error("a kept body arrives in pieces");
-  const kept: HeaderList = JSON.parse(headers ?? "[]");
-  const hasBody = kept.some(([name]) => name === "Content-Length");
+  const storedHeaders: HeaderList = JSON.parse(headers ?? "[]");
+  const hasBody = storedHeaders.some(([name]) => name === "Content-Length");
   return {
     status: Number(status),
-    headers: [...kept, ["Idempotent-Replayed", "true"]],
+    headers: [...storedHeaders, ["Idempotent-Replayed", "true"]],
     content: hasBody ? content : null,
     length: hasBody ? content.length : null,
   };

@@ -35,11 +35,11 @@ function header(item: unknown): readonly [string, string] {
 }
 
 /** Replaces headers of the service by headers of database code. An empty value removes a header. */
-export function mergeHeaders(own: Header[], overrides: HeaderList): Header[] {
-  if (overrides.length === 0) return own;
+export function mergeHeaders(headers: Header[], overrides: HeaderList): Header[] {
+  if (overrides.length === 0) return headers;
   const replaced = new Set(overrides.map(([name]) => name.toLowerCase()));
   return [
-    ...own.filter(([name]) => !replaced.has(name.toLowerCase())),
+    ...headers.filter(([name]) => !replaced.has(name.toLowerCase())),
     ...overrides.filter(([, value]) => value.trim() !== ""),
   ];
 }

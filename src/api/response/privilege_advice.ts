@@ -82,11 +82,11 @@ function grantsOf(
   const embedded = read === null ? [] : relationsBelow(read.root);
   const names = [...new Set(embedded.map(({ schema, name }) => nameText(schema, name)))];
   const privileges = privilegesOf(pieces);
-  const own = nameText(target.schema, target.name);
-  const others = names.filter((name) => name !== own);
-  if (privileges.join() === "select") return [`select on ${[own, ...others].join(", ")}`];
+  const targetName = nameText(target.schema, target.name);
+  const others = names.filter((name) => name !== targetName);
+  if (privileges.join() === "select") return [`select on ${[targetName, ...others].join(", ")}`];
   const select = others.length === 0 ? [] : [`select on ${others.join(", ")}`];
-  return [`${privileges.join(", ")} on ${own}`, ...select];
+  return [`${privileges.join(", ")} on ${targetName}`, ...select];
 }
 
 function relationsBelow({ embeds }: ReadNode): readonly QualifiedName[] {

@@ -95,14 +95,14 @@ export function successReply(
   const status = statusOverride(metadata.responseStatus) ?? success.status;
   const overrides = headerOverrides(metadata.responseHeaders);
   const sendsBody = hasBody(status) && success.body !== null;
-  const own = [...success.headers];
+  const list = [...success.headers];
   if (hasBody(status) && success.representation !== null) {
-    own.push(["Content-Type", contentTypeOf(success.representation.mediaType)]);
-    if (request.schemaNegotiated) own.push(["Content-Profile", request.schema]);
+    list.push(["Content-Type", contentTypeOf(success.representation.mediaType)]);
+    if (request.schemaNegotiated) list.push(["Content-Profile", request.schema]);
   }
-  if (metadata.tag !== null && sendsBody && status < 300) own.push(["ETag", `"${metadata.tag}"`]);
-  own.push(standardVary);
-  const headers = mergeHeaders(own, overrides);
+  if (metadata.tag !== null && sendsBody && status < 300) list.push(["ETag", `"${metadata.tag}"`]);
+  list.push(standardVary);
+  const headers = mergeHeaders(list, overrides);
   if (!sendsBody) return { status, headers, content: null, length: null };
   const { content, length, failure, ended } = success.body!;
   if (content instanceof ReadableStream && length === null) {

@@ -210,11 +210,11 @@ function tableName({ subject, hint }: ErrorFields, context: AdviceContext): stri
   const { cache, config, pieces } = context;
   const { schema, relation: name = "" } = subject ?? {};
   const served = cache?.relations.filter((relation) => config.dbSchemas.includes(relation.schema));
-  const found = relationNamed(name.replace(/\.(json|csv)$/, ""), served);
-  if (found === null || (hint && found.name !== name)) return null;
+  const table = relationNamed(name.replace(/\.(json|csv)$/, ""), served);
+  if (table === null || (hint && table.name !== name)) return null;
   const header = /^P|^DELETE$/.test(pieces.method) ? "Content-Profile" : "Accept-Profile";
-  const profile = found.schema === schema ? "" : `: send ${header}: ${found.schema}`;
-  return `Perhaps you meant the table '${found.schema}.${found.name}'${profile}`;
+  const profile = table.schema === schema ? "" : `: send ${header}: ${table.schema}`;
+  return `Perhaps you meant the table '${table.schema}.${table.name}'${profile}`;
 }
 
 function functionName(fields: ErrorFields, context: AdviceContext): string | null {
@@ -225,8 +225,8 @@ function functionName(fields: ErrorFields, context: AdviceContext): string | nul
   const path = pieces.path.replace("/rpc/", "/");
   if (targetRelation({ ...context, pieces: { ...pieces, path } }) !== null) return `Write ${path}`;
   const routines = cache?.routines ?? [];
-  const found = nearest(subject?.function ?? "", routines.map((routine) => routine.name));
-  const routine = routines.find((each) => each.name === found);
+  const similarName = nearest(subject?.function ?? "", routines.map((routine) => routine.name));
+  const routine = routines.find((each) => each.name === similarName);
   if (routine === undefined) return null;
   const names = routine.parameters.map(({ name }) => name).join(", ");
   return `Perhaps you meant /rpc/${pathSegment(routine.name)}${names && ` with ${names}`}`;
@@ -242,8 +242,8 @@ export function formBody({ subject }: ErrorFields, { pieces }: AdviceContext): s
 
 function similarColumn(name: string | undefined, context: AdviceContext): string | null {
   const columns = targetRelation(context)?.columns.map((column) => column.name) ?? [];
-  const found = name === undefined ? null : nearest(name, columns);
-  return found === null ? null : `Perhaps you meant '${found}'`;
+  const match = name === undefined ? null : nearest(name, columns);
+  return match === null ? null : `Perhaps you meant '${match}'`;
 }
 
 /** Corrects `select=name price`, `order=price desc`, and `select=categories` for a related relation. */
@@ -271,25 +271,25 @@ function columnCorrection({ subject }: ErrorFields, context: AdviceContext): str
 /** `details.size=eq.1` of a JSON column. */
 function jsonFilter(_fields: ErrorFields, context: AdviceContext): string | null {
   const json = targetRelation(context)?.columns.filter(({ baseType }) => /^jsonb?$/.test(baseType));
-  const found = paramsOf(context.pieces.query)
+  const filter = paramsOf(context.pieces.query)
     .find((param) => json?.some(({ name }) => param.name.startsWith(`${name}.`)));
-  return found === undefined ? null : `Write ${found.name.replace(".", "->>")}=${found.value}`;
+  return filter === undefined ? null : `Write ${filter.name.replace(".", "->>")}=${filter.value}`;
 }
 
 /** Types that requests cast to. */
 const types = "text date integer bigint numeric timestamptz timestamp boolean".split(" ");
 
 function typeName({ subject }: ErrorFields): string | null {
-  const found = nearest(subject?.names?.at(-1) ?? "", types);
-  return found === null ? null : `Perhaps you meant ::${found}`;
+  const match = nearest(subject?.names?.at(-1) ?? "", types);
+  return match === null ? null : `Perhaps you meant ::${match}`;
 }
 
 function uniqueKeys(context: AdviceContext): string | null {
   const relation = targetRelation(context);
   const keys = relation?.uniqueIndexes?.map(({ columns }) => columns ?? []) ?? [];
   const names = new Set([relation?.primaryKey ?? [], ...keys].map((key) => key.join(",")));
-  const shown = Array.from(names).filter(Boolean).map((key) => `on_conflict=${key}`);
-  return shown.length === 0 ? null : `Write ${shown.join(" or ")}`;
+  const choices = Array.from(names).filter(Boolean).map((key) => `on_conflict=${key}`);
+  return choices.length === 0 ? null : `Write ${choices.join(" or ")}`;
 }
 
 /** Corrects a header without `Bearer`, which has no effect: the request is anonymous. */
@@ -299,6 +299,6 @@ function schemeCorrection(header: string | undefined, role: string | null): stri
 }
 
 function relationNamed(name: string, relations: readonly Relation[] = []): Relation | null {
-  const found = nearest(name, relations.map((relation) => relation.name));
-  return relations.find((relation) => relation.name === found) ?? null;
+  const match = nearest(name, relations.map((relation) => relation.name));
+  return relations.find((relation) => relation.name === match) ?? null;
 }

@@ -9,7 +9,7 @@ export function resolveNullFilters(
 ): Pick<ReadNode, "conditions" | "embeds"> {
   const required = new Set<number>();
   const absent = new Set<number>();
-  const kept = conditions.filter((condition) => {
+  const rest = conditions.filter((condition) => {
     if (condition.kind !== "embedded") return true;
     const { embed, present } = condition;
     const isRepeated = (present ? required : absent).has(embed);
@@ -19,9 +19,9 @@ export function resolveNullFilters(
   const resolved = embeds.map((embed, position) =>
     required.has(position) ? { ...embed, inner: true } : embed
   );
-  const uses = countUses(kept);
+  const uses = countUses(rest);
   return {
-    conditions: kept,
+    conditions: rest,
     embeds: resolved.map((embed, position) => {
       const times = (uses.get(position) ?? 0) + (embed.inner ? 1 : 0);
       return times > 1 ? { ...embed, existsAlias: nextAlias() } : embed;

@@ -132,11 +132,11 @@ function cursorOf(
 /** Plans the conditions on the rows of aggregates, by alias. They cannot contain embeds. */
 function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldScope) {
   if (aggregateFilters.size === 0) return noFilters;
-  const own = { ...scope, names: ownNames };
+  const rowScope = { ...scope, names: ownNames };
   return new Map(
     Array.from(aggregateFilters, ([alias, trees]) => [
       alias,
-      trees.map((tree) => planRowCondition(tree, own)),
+      trees.map((tree) => planRowCondition(tree, rowScope)),
     ]),
   );
 }

@@ -101,7 +101,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const { root, targetNameUses } = buildSelectTree(input.query, config);
   const { relation } = source;
   const origin = source.kind === "relation" ? source.relation : source.origin;
-  const schemas = { own: input.schema, exposed: config.dbSchemas };
+  const schemas = { current: input.schema, exposed: config.dbSchemas };
   const resolved = resolveTree(root, { relation, origin }, schemas, cache);
   // The write has applied the filters of a representation.
   const tree = isWritten ? { ...resolved, filters: [], logic: [] } : resolved;

@@ -35,7 +35,7 @@ export interface ResolvedEmbed extends ResolvedSource {
 export type ResolvedNode = ResolvedRoot | ResolvedEmbed;
 
 interface EmbedSchemas {
-  readonly own: string;
+  readonly current: string;
   readonly exposed: readonly string[];
 }
 
@@ -68,10 +68,10 @@ function resolveChildren(
       isQualified: item.schema !== undefined,
     }, cache);
     const { foreign } = relationship;
-    const own: RowOrigin = { relation: cache.relation(foreign) ?? null, origin: foreign };
-    const children = resolveChildren(node.children, own, schemas, cache);
-    const fields = item.kind === "relation" ? uniqueFields(node, own.relation) : node.fields;
-    return { ...node, ...own, item, relationship, children, fields };
+    const inner: RowOrigin = { relation: cache.relation(foreign) ?? null, origin: foreign };
+    const children = resolveChildren(node.children, inner, schemas, cache);
+    const fields = item.kind === "relation" ? uniqueFields(node, inner.relation) : node.fields;
+    return { ...node, ...inner, item, relationship, children, fields };
   });
 }
 
@@ -92,8 +92,8 @@ function uniqueFields(
   });
 }
 
-function schemaOf({ schema }: EmbedItem, { own, exposed }: EmbedSchemas): string {
-  if (schema === undefined) return own;
+function schemaOf({ schema }: EmbedItem, { current, exposed }: EmbedSchemas): string {
+  if (schema === undefined) return current;
   if (!exposed.includes(schema)) throw errors.embeddedSchemaNotExposed(schema, exposed);
   return schema;
 }

@@ -54,8 +54,8 @@ function planAll(
 ): readonly ReadItem[] {
   if (columns === null) return [{ kind: "all" }];
   const restricted = only === "selectable" ? selectable : null;
-  const shown = restricted === null ? columns : columns.filter((name) => restricted.has(name));
-  return shown.map((name) => columnItem(plainField(name), scope));
+  const names = restricted === null ? columns : columns.filter((name) => restricted.has(name));
+  return names.map((name) => columnItem(plainField(name), scope));
 }
 
 /** Returns a select item of a column, without alias and cast. */

@@ -67,16 +67,16 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
     toAggregate?: (trees: LogicTree[], value: T) => void,
     names: readonly string[] = [],
   ) => {
-    const found = new Array<LevelPlace>(entries.length);
+    const places = new Array<LevelPlace>(entries.length);
     for (let index = entries.length - 1; index >= 0; index--) {
-      found[index] = findPlace(root, entries[index]!.path, {
+      places[index] = findPlace(root, entries[index]!.path, {
         ...config,
         takesAggregates: toAggregate !== undefined,
         parameter: names[index] ?? "",
       });
     }
     entries.forEach(({ value }, index) => {
-      const { draft, aggregate } = found[index]!;
+      const { draft, aggregate } = places[index]!;
       if (aggregate === null) to(draft, value);
       else toAggregate!(getOrMake(draft.aggregateFilters, aggregate, () => []), value);
     });

@@ -55,8 +55,8 @@ export function selectListOptions(node: ResolvedNode, context: ShownContext): Se
   const selectable = namesRestricted && !isResult && relation !== null
     ? context.selectable?.of(relation) ?? null
     : null;
-  const known = node.item === null ? context.columns : null;
+  const names = node.item === null ? context.columns : null;
   const isConverted = relation !== null && hasRepresentation(relation, cache);
   const isListed = expandAll || isConverted || leftOut.length > 0 || selectable !== null;
-  return { columns: isListed ? shownColumns(node, known) : null, selectable };
+  return { columns: isListed ? shownColumns(node, names) : null, selectable };
 }

@@ -85,14 +85,14 @@ function checkEmbedFilters(node: ResolvedNode, cache: SchemaCache): void {
 }
 
 function filtersOf({ filters, logic }: ResolvedNode): readonly Filter[] {
-  const found: Filter[] = [...filters];
+  const allFilters: Filter[] = [...filters];
   const stack: LogicTree[] = [...logic];
   while (stack.length > 0) {
     const tree = stack.pop()!;
-    if (tree.kind === "filter") found.push(tree);
+    if (tree.kind === "filter") allFilters.push(tree);
     else if (tree.kind === "group") { for (const child of tree.children) stack.push(child); }
   }
-  return found;
+  return allFilters;
 }
 
 function isColumn(name: string, relation: Relation | null, cache: SchemaCache): boolean {

@@ -82,8 +82,8 @@ function aggregateOf(
 function findFunction(name: string, { functions }: ValueRules): ValueFunction {
   const isAllowed = (name: string) =>
     isAggregateName(name) || functions.includes("*") || functions.includes(name);
-  const found = valueFunctions.get(name);
-  if (found !== undefined && isAllowed(name)) return found;
+  const valueFunction = valueFunctions.get(name);
+  if (valueFunction !== undefined && isAllowed(name)) return valueFunction;
   const others = [...valueFunctions.keys()].filter((other) => other !== name && isAllowed(other));
   throw errors.unknownFunction(name, suggest(name, others, minSimilarity));
 }
@@ -272,8 +272,8 @@ function distanceOf(
   type: string | null,
   cache: SchemaCache,
 ): ExtensionObject | null {
-  const found = type === null ? null : findDistance(operator, type, cache);
-  return found === null ? null : { schema: found.schema, rightType: found.right };
+  const distance = type === null ? null : findDistance(operator, type, cache);
+  return distance === null ? null : { schema: distance.schema, rightType: distance.right };
 }
 
 function similarityOf(

@@ -108,9 +108,9 @@ function keysOf(values: readonly unknown[], others: ReadonlySet<string>): readon
   // PostgreSQL refuses other values.
   for (const value of values) {
     if (!isObject(value)) continue;
-    const own = Object.keys(value).filter((key) => !others.has(key));
-    if (keys === null) keys = new Set(own);
-    else if (own.length !== keys.size || !isSubset(own, keys)) {
+    const names = Object.keys(value).filter((key) => !others.has(key));
+    if (keys === null) keys = new Set(names);
+    else if (names.length !== keys.size || !isSubset(names, keys)) {
       throw errors.invalidBody("All object keys must match");
     }
   }

@@ -149,14 +149,14 @@ class LevelPlanner {
     const fill = (column: string, source: FilledColumn["sources"][number]) => {
       filled.set(column, [...filled.get(column) ?? [], source]);
     };
-    for (const [own, foreign] of place.filled) {
-      fill(foreign, { level: place.around!, name: own, row: "around" });
+    for (const [source, foreign] of place.filled) {
+      fill(foreign, { level: place.around!, name: source, row: "around" });
     }
     for (const each of nested) {
       const { relationship } = each;
       if (relationship.kind === "many-to-many" || !isReferredTo(relationship)) continue;
-      const [first] = relationship.pairs.map(([own]) => own);
-      if (relationship.pairs.every(([own]) => filled.has(own))) {
+      const [first] = relationship.pairs.map(([column]) => column);
+      if (relationship.pairs.every(([column]) => filled.has(column))) {
         const reason = `Column '${first}' gets its value from another row`;
         throw errors.notNestable(pathInside(place, each.key), reason);
       }
@@ -176,7 +176,7 @@ class LevelPlanner {
     for (const each of nested) {
       const { relationship } = each;
       if (relationship.kind === "many-to-many" || isReferredTo(relationship)) continue;
-      for (const [own] of relationship.pairs) this.#refer(level, own);
+      for (const [column] of relationship.pairs) this.#refer(level, column);
       this.#planInside(place, level, each, relationship.pairs);
     }
     for (const each of nested) {
@@ -259,13 +259,13 @@ class LevelPlanner {
     relation: Relation,
     written: readonly string[],
   ): Conflict | null {
-    const found = this.#request.query.levelConflicts.find((each) => isSame(each.path, path));
-    if (found === undefined) return null;
-    if (found.value.resolution === null) {
+    const conflict = this.#request.query.levelConflicts.find((each) => isSame(each.path, path));
+    if (conflict === undefined) return null;
+    if (conflict.value.resolution === null) {
       const name = path.join(".");
       throw errors.invalidConflict(`'${name}.on_conflict' needs '${name}.resolution'`);
     }
-    return planLevelConflict(found.value, relation, written);
+    return planLevelConflict(conflict.value, relation, written);
   }
 
   #checkConflictPaths(): void {
@@ -282,8 +282,8 @@ class LevelPlanner {
       ...this.#levels.map((draft) => draft!.relation),
       ...this.#steps.flatMap((step) => step.kind === "links" ? [step.junction] : []),
     ];
-    const found = written.find((name) => this.#cache.relation(name)?.isOnWorkers);
-    if (found !== undefined) throw errors.notNestable([found.name], "Citus distributes its rows");
+    const table = written.find((name) => this.#cache.relation(name)?.isOnWorkers);
+    if (table !== undefined) throw errors.notNestable([table.name], "Citus distributes its rows");
   }
 
   #keyColumns({ keys, relation }: LevelDraft): readonly KeyColumn[] {

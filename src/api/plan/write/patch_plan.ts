@@ -74,8 +74,8 @@ export function planColumnPatches(
   const written = new Set<string>();
   const tests: PatchTest[] = [];
   const valueOf = (name: string): PatchValue => {
-    const known = values.get(name);
-    if (known !== undefined) return known;
+    const value = values.get(name);
+    if (value !== undefined) return value;
     const current: PatchValue = { kind: "current", column: columnOf(name) };
     values.set(name, current);
     return current;
@@ -145,15 +145,15 @@ function inside(before: PatchValue, operation: PatchOperation): PatchValue {
   if (!hasParts(column)) throw errors.patchDoesNotApply(`Column '${column.name}' has no parts`);
   const path = operation.path.slice(1);
   const from = "from" in operation ? operation.from.slice(1) : null;
-  const known = before.kind === "steps" ? before : { base: before, steps: [] };
-  if (known.steps.length === maxSteps) {
+  const value = before.kind === "steps" ? before : { base: before, steps: [] };
+  if (value.steps.length === maxSteps) {
     throw errors.invalidPatch(`More than ${maxSteps} operations inside of '${column.name}'`);
   }
   return {
     kind: "steps",
     column,
-    base: known.base,
-    steps: [...known.steps, { operation, path, from, isAttribute: isAttribute(column, path) }],
+    base: value.base,
+    steps: [...value.steps, { operation, path, from, isAttribute: isAttribute(column, path) }],
   };
 }
 

@@ -20,9 +20,9 @@ export function nameText(bytes: Uint8Array, start: number, end: number): string 
     for (let code; at < end && (code = bytes[at]!) < 0x80; at++) text += String.fromCharCode(code);
     if (at === end) return text;
   }
-  const kept = Math.min(end, start + maxNameBytes);
-  const text = utf8.decode(bytes.subarray(start, kept));
-  return kept < end ? `${text}…` : text;
+  const shortEnd = Math.min(end, start + maxNameBytes);
+  const text = utf8.decode(bytes.subarray(start, shortEnd));
+  return shortEnd < end ? `${text}…` : text;
 }
 
 /** Returns a name as {@linkcode nameText} does. */

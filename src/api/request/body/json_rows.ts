@@ -117,8 +117,8 @@ export class JsonRowsScan {
   #indexOf(bytes: Uint8Array, start: number, end: number): number | null {
     if (this.#isSpelledAs(this.#next, bytes, start, end)) return this.#next;
     const name = keyText(bytes, start, end);
-    const known = this.#indexes.get(name);
-    if (known !== undefined) return known;
+    const position = this.#indexes.get(name);
+    if (position !== undefined) return position;
     if (this.#count > 1) this.#differ();
     if (this.#indexes.size === maxNames) {
       this.#uncounted++;
@@ -143,14 +143,14 @@ export class JsonRowsScan {
 
   #keepSpelling(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start > maxNameBytes ? 0 : end - start;
-    const kept = this.#ends.at(-1) ?? 0;
-    if (kept + length > this.#spelled.length) {
-      const grown = new Uint8Array((kept + length) * 2);
+    const previousEnd = this.#ends.at(-1) ?? 0;
+    if (previousEnd + length > this.#spelled.length) {
+      const grown = new Uint8Array((previousEnd + length) * 2);
       grown.set(this.#spelled);
       this.#spelled = grown;
     }
-    for (let at = 0; at < length; at++) this.#spelled[kept + at] = bytes[start + at]!;
-    this.#ends.push(kept + length);
+    for (let at = 0; at < length; at++) this.#spelled[previousEnd + at] = bytes[start + at]!;
+    this.#ends.push(previousEnd + length);
   }
 
   rows(): JsonRows {

@@ -61,10 +61,10 @@ export class NdjsonDecoder implements BodyDecoder {
     this.#lastRowEnd = -1;
     let at = 0;
     while (at < text.length) {
-      const found = text.indexOf(lineFeed, at);
-      const end = found < 0 ? text.length : found;
+      const index = text.indexOf(lineFeed, at);
+      const end = index < 0 ? text.length : index;
       this.#text(text, at, end);
-      if (found >= 0) {
+      if (index >= 0) {
         this.#endLine();
         this.#line++;
       }

@@ -54,29 +54,29 @@ function operation(
   value: Production<string>,
   labels: readonly string[],
 ): Operation {
-  const found = operatorWord(scanner, labels);
-  const column = columnOperator(found);
+  const operator = operatorWord(scanner, labels);
+  const column = columnOperator(operator);
   const mark = rowMarks.find((each) => scanner.sees(each));
   if (column !== null && mark !== undefined) {
     scanner.position += mark.length;
     const isExcluded = mark === "(excluded).";
     return { kind: "column", operator: column, operand: operandOf(scanner), isExcluded };
   }
-  switch (found.kind) {
+  switch (operator.kind) {
     case "simple":
     case "quantified":
     case "pattern": {
-      const { kind, word } = found;
+      const { kind, word } = operator;
       const quantifier = kind !== "simple" && scanner.skip("(") ? anyOrAll(scanner) : null;
       return { kind: "compare", operator: word, quantifier, value: operand(scanner, value) };
     }
     case "fullText": {
-      const { kind, word } = found;
+      const { kind, word } = operator;
       const language = scanner.skip("(") ? languageOf(scanner) : null;
       return { kind, operator: word, language, value: operand(scanner, value) };
     }
     case "similar":
-      return { kind: "similar", operator: found.word, value: operand(scanner, value) };
+      return { kind: "similar", operator: operator.word, value: operand(scanner, value) };
     case "in":
       return inList(scanner);
     case "is":
@@ -84,7 +84,7 @@ function operation(
     case "isdistinct":
       return { kind: "isdistinct", value: operand(scanner, value) };
     default:
-      return found satisfies never;
+      return operator satisfies never;
   }
 }
 
@@ -101,16 +101,16 @@ function columnOperator({ kind, word }: Operator): ColumnOperator | null {
 function operatorWord(scanner: Scanner, labels: readonly string[]): Operator {
   const { text, position } = scanner;
   const [word = ""] = /^[a-z]+/.exec(text.slice(position, position + longestOperator + 1)) ?? [];
-  const found = operators.get(word);
-  if (found !== undefined) {
+  const operator = operators.get(word);
+  if (operator !== undefined) {
     scanner.position += word.length;
-    return found;
+    return operator;
   }
-  const known = longestKnownStart(word);
-  scanner.position += known;
+  const length = longestKnownStart(word);
+  scanner.position += length;
   // Where `not` could stand, the first character that differs is the unexpected one.
-  const shared = known === 0 && labels === notOrOperator ? commonStart("not", word) : 0;
-  return scanner.fail(known > 0 ? operatorLabel : labels, position + known + shared);
+  const shared = length === 0 && labels === notOrOperator ? commonStart("not", word) : 0;
+  return scanner.fail(length > 0 ? operatorLabel : labels, position + length + shared);
 }
 
 /** Returns the length of the longest operator with which a word begins, or 0. */

@@ -44,14 +44,14 @@ export interface ReplacedParam {
 /** Replaces parameters. The rest is unchanged, except characters that would end a link target or a header. */
 export function withParams(raw: string, params: readonly ReplacedParam[]): string {
   const replaced = new Set(params.map(({ name }) => name));
-  const kept = raw.split(/[&;]/).filter((piece) => {
+  const rest = raw.split(/[&;]/).filter((piece) => {
     const equals = piece.indexOf("=");
     const name = decodeQueryText(equals < 0 ? piece : piece.slice(0, equals));
     // A filter on a column of that name has a dot.
     return piece !== "" && (!replaced.has(name) || decodeQueryText(piece).includes("."));
   });
   const added = params.flatMap(({ name, value }) => value === null ? [] : [`${name}=${value}`]);
-  return [...kept, ...added].join("&").replace(
+  return [...rest, ...added].join("&").replace(
     /[^\x21\x23-\x3b\x3d\x3f-\x7e]+/g,
     (characters) => encodeURIComponent(characters.toWellFormed()),
   );

@@ -47,12 +47,12 @@ export function parseError(scanner: Scanner, source: Source): ServiceError {
 function wording({ unexpected, endExpected, expected, rule }: ParseFailure): string {
   if (rule !== null) return rule;
   const quote = endExpected ? "'" : '"';
-  const found = unexpected === null ? "end of input" : quoted(unexpected, quote);
+  const actual = unexpected === null ? "end of input" : quoted(unexpected, quote);
   const labels = [...new Set(expected)];
   const last = labels.pop();
-  if (last === undefined) return `unexpected ${found}`;
+  if (last === undefined) return `unexpected ${actual}`;
   const wanted = labels.length === 0 ? last : `${labels.join(", ")} or ${last}`;
-  return `unexpected ${found} expecting ${wanted}`;
+  return `unexpected ${actual} expecting ${wanted}`;
 }
 
 const escapes: ReadonlyMap<string, string> = new Map([
@@ -65,10 +65,10 @@ const escapes: ReadonlyMap<string, string> = new Map([
 /** Returns a character in quotes. A character that is not printable ASCII is its decimal number. */
 function quoted(character: string, quote: string): string {
   const code = character.codePointAt(0) ?? 0;
-  const shown = character === quote
+  const text = character === quote
     ? `\\${quote}`
     : escapes.get(character) ?? (code < 0x20 || code > 0x7e ? `\\${code}` : character);
-  return quote + shown + quote;
+  return quote + text + quote;
 }
 
 /** Returns for example `price lacks an operator`; null if the parser's message is better. The

@@ -43,8 +43,8 @@ export function seesCall(scanner: Scanner): boolean {
 function callName({ code, text, position }: Scanner): string | null {
   if (code !== 0x2e) return null;
   callStart.lastIndex = position;
-  const found = callStart.exec(text)?.[1] ?? null;
-  return found === null || operators.has(found) || groupWords.has(found) ? null : found;
+  const word = callStart.exec(text)?.[1] ?? null;
+  return word === null || operators.has(word) || groupWords.has(word) ? null : word;
 }
 
 /** Parses the casts and calls after a field; null means `count()`. */
@@ -113,9 +113,9 @@ const numberPattern = /-?[0-9]+(?:\.[0-9]+)?(?=[ \t]*[,)])/y;
 /** `number = [ "-" ] 1*DIGIT [ "." 1*DIGIT ]`, before `,` or `)`; null if it is the start of a value. */
 function number(scanner: Scanner): string | null {
   numberPattern.lastIndex = scanner.position;
-  const found = numberPattern.exec(scanner.text)?.[0] ?? null;
-  if (found !== null) scanner.position += found.length;
-  return found;
+  const match = numberPattern.exec(scanner.text)?.[0] ?? null;
+  if (match !== null) scanner.position += match.length;
+  return match;
 }
 
 /** `text = "'" *( "''" / any character but "'" ) "'"` */

@@ -152,8 +152,8 @@ function foreignKeysOf(
     if (relationship.kind !== "many-to-one" && relationship.kind !== "one-to-one") continue;
     const [pair, ...more] = relationship.pairs;
     if (relationship.originIsParent || pair === undefined || more.length > 0) continue;
-    const found = keys.get(pair[0]);
-    const isBetter = found === undefined || found.foreignIsView && !relationship.foreignIsView;
+    const current = keys.get(pair[0]);
+    const isBetter = current === undefined || current.foreignIsView && !relationship.foreignIsView;
     if (isBetter) keys.set(pair[0], relationship);
   }
   return keys;

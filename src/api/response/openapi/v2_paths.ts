@@ -73,7 +73,7 @@ const forms: Readonly<Record<"get" | "post" | "patch" | "delete", V2Form>> = {
 /** Returns the path of a relation: reads, and all writes if the relation permits any write. */
 export function relationPath(described: DescribedRelation, headers: V2Headers): unknown {
   const { relation, relation: { name }, writable } = described;
-  const own = new Map([["filters", filterReferences(described)], ["body", [
+  const references = new Map([["filters", filterReferences(described)], ["body", [
     shared(bodyKey(name)),
   ]]]);
   const items = reference("definitions", name);
@@ -84,7 +84,7 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
   const operations = Object.entries(forms).map(([method, form]) => [method, {
     tags: [name],
     ...aboutTarget(relation),
-    parameters: form.parameters.flatMap((key) => own.get(key) ?? optional(headers, key)),
+    parameters: form.parameters.flatMap((key) => references.get(key) ?? optional(headers, key)),
     responses: form.responses ?? rows,
   }]);
   return Object.fromEntries(writable ? operations : operations.slice(0, 1));
