@@ -150,13 +150,13 @@ interface Tokens {
   readonly others: readonly string[];
 }
 
-function tokenize(argv: readonly string[], own: readonly CommandFlag[]): Tokens {
+function tokenize(argv: readonly string[], commandFlags: readonly CommandFlag[]): Tokens {
   const flags: FlagToken[] = [];
   const others: string[] = [];
   for (let at = 0; at < argv.length; at++) {
     const argument = argv[at]!;
     if (argument === "--") return { flags, others: [...others, ...argv.slice(at + 1)] };
-    const takesNext = own.some(({ name, value }) => name === argument && value === "next");
+    const takesNext = commandFlags.some(({ name, value }) => name === argument && value === "next");
     if (takesNext) flags.push({ name: argument, value: argv[++at] ?? null });
     else if (argument.startsWith("-") && argument !== "-") {
       flags.push(flagToken(argument));
@@ -182,9 +182,9 @@ function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall 
   const kinds = new Set<ModeFlagKind>();
   const serveFlags = new Set<string>();
   for (const token of flags) {
-    const own = command?.flags.find(({ name }) => name === token.name);
+    const flag = command?.flags.find(({ name }) => name === token.name);
     const kind = command === null ? modeOf(token) : null;
-    if (own !== undefined) setOwnFlag(ownFlags, own, token);
+    if (flag !== undefined) setOwnFlag(ownFlags, flag, token);
     else if (kind !== null) kinds.add(kind);
     else if (command === null && token.value === null && serveFlagDocs.has(token.name)) {
       serveFlags.add(token.name);

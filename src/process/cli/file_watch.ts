@@ -17,13 +17,13 @@ const intervalMs = 1000;
 export function watchFile(
   { path, onChange, schedule, stateOf = timeAndSize }: FileWatchOptions,
 ): () => void {
-  let known = stateOf(path);
+  let last = stateOf(path);
   let cancel = () => {};
   const wait = () => {
     cancel = schedule(() => {
-      const found = stateOf(path);
-      if (found !== known) onChange();
-      known = found;
+      const current = stateOf(path);
+      if (current !== last) onChange();
+      last = current;
       wait();
     }, intervalMs);
   };

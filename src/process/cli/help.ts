@@ -47,11 +47,11 @@ export function helpText(command: Command | null, commands: readonly Command[]):
     ]],
   ];
   const example = command?.example ?? "postgres://me@localhost:5432/shop";
-  const shown = sections.filter(([, rows]) => rows.length > 0);
+  const filledSections = sections.filter(([, rows]) => rows.length > 0);
   return `${usage(command, commands)}
   ${title}
 
-${shown.map(([head, rows]) => `${head}\n${table(rows)}\n`).join("\n")}
+${filledSections.map(([head, rows]) => `${head}\n${table(rows)}\n`).join("\n")}
 Example:
   ${productToken} ${example}
 

@@ -15,10 +15,10 @@ export async function roleProblem(uri: string, role: string): Promise<string | n
   const { rows } = await withServer(uri, (database) => database.transaction(transaction), {
     connectTimeout,
   });
-  const [found, user, others, grant] = rows.at(-1)?.[0] ?? [];
-  if (found === "superuser") return `requests must not run as ${role}, a superuser`;
-  if (found === "refused") return `${user} may not become ${role}: ${grant}`;
-  if (found !== "missing") return null;
+  const [problem, user, others, grant] = rows.at(-1)?.[0] ?? [];
+  if (problem === "superuser") return `requests must not run as ${role}, a superuser`;
+  if (problem === "refused") return `${user} may not become ${role}: ${grant}`;
+  if (problem !== "missing") return null;
   const near = nearest(role, JSON.parse(others!));
   const hint = near === null ? "" : `; did you mean ${near}?`;
   return `the role ${JSON.stringify(role)} does not exist${hint}`;

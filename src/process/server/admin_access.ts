@@ -139,8 +139,8 @@ export class TokenGuard {
       return null;
     }
     const now = this.#now();
-    const known = this.#failures.get(peer) ?? { since: now, count: 0 };
-    const previous = now - known.since < windowMs ? known : { since: now, count: 0 };
+    const record = this.#failures.get(peer) ?? { since: now, count: 0 };
+    const previous = now - record.since < windowMs ? record : { since: now, count: 0 };
     if (previous.count >= maxFailures) return tooManyTokens;
     const count = previous.count + 1;
     // The minute of refusal begins with the last failure that was counted.

@@ -37,13 +37,13 @@ export function serveApi(
 ): Promise<Listening> {
   const { dialect } = appState;
   const current = () => appState.snapshot.config;
-  const shown = opensConsole ? withConsole(handleApi, current) : handleApi;
+  const handle = opensConsole ? withConsole(handleApi, current) : handleApi;
   return listen(apiListenAddress(config), {
     what: "api",
     server: `${dialect.productToken}/${version}`,
     observe,
     limits: connectionLimits(config),
-    serve: isQuick ? guardSite(shown, { config: current, dialect }) : shown,
+    serve: isQuick ? guardSite(handle, { config: current, dialect }) : handle,
   });
 }
 

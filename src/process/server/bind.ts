@@ -129,14 +129,14 @@ async function bindUnix(
   { path, mode }: Extract<ListenAddress, { kind: "unix" }>,
   serveOptions: ServeOptions,
 ): Promise<BoundServer> {
-  let own: number | null = null;
+  let inode: number | null = null;
   const start = async () => {
     checkSocketFile(path);
     const temporary = join(dirname(path), `.${process.pid}`);
     const address = { kind: "unix", path: temporary } as const;
     const server = await startServer({ ...serveOptions, address });
     chmodSync(temporary, mode);
-    own = inodeOf(temporary);
+    inode = inodeOf(temporary);
     renameSync(temporary, path);
     return server;
   };
@@ -147,7 +147,7 @@ async function bindUnix(
       port: null,
       server,
       restart: start,
-      isReachable: () => inodeOf(path) === own,
+      isReachable: () => inodeOf(path) === inode,
     };
   } catch (cause) {
     throw new Error(`cannot listen on ${path}: ${listenProblem(cause)}`, { cause });
@@ -156,8 +156,8 @@ async function bindUnix(
 
 /** Throws unless the path is free or is a socket, which a new server may replace. */
 function checkSocketFile(path: string): void {
-  const found = statOf(path);
-  if (found !== null && !found.isSocket()) throw new Error("file exists and is not a socket");
+  const stats = statOf(path);
+  if (stats !== null && !stats.isSocket()) throw new Error("file exists and is not a socket");
 }
 
 function inodeOf(path: string): number | null {

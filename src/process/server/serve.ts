@@ -62,7 +62,7 @@ export async function serve(dependencies: ServeDependencies): Promise<number> {
 }
 
 async function serveUntilStopped(
-  { reader, log, call, reloads, database = null, quick = null, ...shown }: ServeDependencies,
+  { reader, log, call, reloads, database = null, quick = null, ...hooks }: ServeDependencies,
   onFatal: () => void,
 ): Promise<void> {
   const { config } = reader;
@@ -78,8 +78,8 @@ async function serveUntilStopped(
   const isTimed = () => adminConsole?.isWatched ?? false;
   const options = { ...log, observe, onFatal, database, quick, team, isTimed };
   const appState = created = await startAppState(reader, options);
-  const handleApi = serviceHandler(appState, "shared", [...shown.wings ?? [], ...wings]);
-  const front = shown.front?.(handleApi) ?? null;
+  const handleApi = serviceHandler(appState, "shared", [...hooks.wings ?? [], ...wings]);
+  const front = hooks.front?.(handleApi) ?? null;
   const audited = { program: call.program, isLoginRole: quick?.isLoginRole ?? false };
   let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;
@@ -97,7 +97,7 @@ async function serveUntilStopped(
     if (embedded) observe({ kind: "embedded-ready", ms: Date.now() - began });
     const common = { config, isQuick: quick !== null };
     api = team === null
-      ? await serveApi(appState, { ...common, ...shown, handleApi: front?.handle ?? handleApi })
+      ? await serveApi(appState, { ...common, ...hooks, handleApi: front?.handle ?? handleApi })
       : await team.listen(appState, {
         ...common,
         file: reader.file,

@@ -45,8 +45,8 @@ export function denoServeConnection(
   const { internal: key } = runtime;
   if (typeof key !== "symbol") return null;
   const functions = Reflect.get(runtime, key) as Record<string, unknown> | undefined;
-  const found = functions?.["serveHttpOnConnection"];
-  return typeof found === "function" ? found as ServeConnection : null;
+  const candidate = functions?.["serveHttpOnConnection"];
+  return typeof candidate === "function" ? candidate as ServeConnection : null;
 }
 
 /** The connection of a handler. */
