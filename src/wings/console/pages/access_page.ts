@@ -21,9 +21,9 @@ export function AccessPage(): View {
   const rows = Array.from(Map.groupBy(cells, (cell) => cell.relation), ([relation, row]) => [
     html`<strong>${nameOf(relation)}</strong>`,
     ...roles.map(([, role]) => {
-      const own = row.filter((cell) => cell.role === role);
-      return html`<button type="button" onClick=${() => setOpen(own)}>${
-        own.map(markView)
+      const cells = row.filter((cell) => cell.role === role);
+      return html`<button type="button" onClick=${() => setOpen(cells)}>${
+        cells.map(markView)
       }</button>`;
     }),
   ]);

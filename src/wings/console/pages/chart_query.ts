@@ -66,13 +66,13 @@ export function firstChoice(
   references: ReadonlySet<string>,
 ): ChartChoice | null {
   const columns = groupColumns(relation);
-  const found = columns.find(({ enumLabels }) => enumLabels.length > 0) ??
+  const column = columns.find(({ enumLabels }) => enumLabels.length > 0) ??
     columns.find(({ baseType }) => typeKind(baseType) === "time") ??
     columns.find(({ baseType }) => typeKind(baseType) === "boolean") ??
     columns.find(({ name }) => references.has(name)) ?? columns[0];
-  return found === undefined ? null : withColumn(
-    { by: found.name, period: null, measure: "count", of: "" },
-    found,
+  return column === undefined ? null : withColumn(
+    { by: column.name, period: null, measure: "count", of: "" },
+    column,
   );
 }
 

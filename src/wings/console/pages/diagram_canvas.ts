@@ -37,8 +37,8 @@ export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): Vi
     const down = (clientHeight - 2 * margin) / layout.height;
     setScale(Math.max(minFittedScale, Math.min(across, down, 1)));
     requestAnimationFrame(() => {
-      const shown = frame.current?.querySelector(`[data-name="${CSS.escape(center ?? start)}"]`);
-      shown?.scrollIntoView({ block: "center", inline: "center" });
+      const element = frame.current?.querySelector(`[data-name="${CSS.escape(center ?? start)}"]`);
+      element?.scrollIntoView({ block: "center", inline: "center" });
     });
   };
   useLayoutEffect(fit, [layout, center]);

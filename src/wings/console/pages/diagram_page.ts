@@ -25,7 +25,7 @@ export function DiagramPage(): View {
   const isLarge = relations.length > maxWhole && !showsAll;
   const start = busiest(relations, relationships);
   const around = current.name || (isLarge ? start : null);
-  const shown = around === null
+  const nodes = around === null
     ? relations
     : relations.filter(({ name }) => neighbourhood(around, relationships).has(name));
   if (all.length === 0) return emptyPage("Diagram", "No tables");
@@ -56,7 +56,7 @@ export function DiagramPage(): View {
         <label class="row check"><input type="checkbox" checked=${hasViews}
           onChange=${() => setViews(!hasViews)} />Views</label>
       </div>
-      <${Drawn} ...${{ relationships }} relations=${shown} center=${found ?? around}
+      <${Drawn} ...${{ relationships }} relations=${nodes} center=${found ?? around}
         start=${start} />
     </div>
   `;

@@ -69,8 +69,8 @@ interface FilterRowProps {
 
 function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
   const column = relation.columns.find(({ name }) => name === filter.column) ?? textColumn;
-  const known = operatorsOf(column);
-  const operators = known.includes(filter.operator) ? known : [filter.operator, ...known];
+  const choices = operatorsOf(column);
+  const operators = choices.includes(filter.operator) ? choices : [filter.operator, ...choices];
   const chooseColumn = (name: string) => {
     const [operator] = operatorsOf(relation.columns.find((each) => each.name === name)!);
     onChange({ column: name, path: "", operator: operator!, value: "" });
@@ -124,10 +124,10 @@ function FilterValue({ column, filter, reference, onChange }: FilterValueProps):
     return () => clearTimeout(timer);
   }, [text]);
   const isList = filter.operator === "in";
-  const shown = isList || filter.path !== "" ? textColumn : column;
-  const isJson = typeKind(shown.baseType) === "json" || typeKind(shown.baseType) === "array";
+  const input = isList || filter.path !== "" ? textColumn : column;
+  const isJson = typeKind(input.baseType) === "json" || typeKind(input.baseType) === "array";
   return html`
-    <${ValueInput} column=${isJson ? textColumn : shown} label="Value" ...${{ id }}
+    <${ValueInput} column=${isJson ? textColumn : input} label="Value" ...${{ id }}
       reference=${isList || filter.path !== "" ? undefined : reference}
       value=${isList ? text.replaceAll("\n", ", ") : text}
       placeholder=${isList ? "a, b, c" : placeholders[typeKind(column.baseType)] ?? ""}

@@ -232,9 +232,9 @@ function listItem(text: string): string {
 export function parseFilter(name: string, value: string): ColumnFilter | null {
   const path = pathPattern.exec(name)?.[0] ?? "";
   const column = parseName(name.slice(0, name.length - path.length));
-  const found = parseOperator(value);
-  if (column === null || found === null) return null;
-  const filter = { column, path, ...found };
+  const operation = parseOperator(value);
+  if (column === null || operation === null) return null;
+  const filter = { column, path, ...operation };
   const [sameName, sameValue] = filterParam(filter);
   return sameName === name && sameValue === value ? filter : null;
 }
@@ -298,15 +298,15 @@ export function toggleColumn(
   column: string,
   columns: readonly string[],
 ): readonly string[] | null {
-  const shown = select ?? columns.map(queryName);
+  const items = select ?? columns.map(queryName);
   const name = queryName(column);
-  const expanded = shown.flatMap((item) => item === "*" ? columns.map(queryName) : [item]);
+  const expanded = items.flatMap((item) => item === "*" ? columns.map(queryName) : [item]);
   const isShown = expanded.includes(name);
   const embeds = expanded.filter((item) => !columns.some((each) => queryName(each) === item));
-  const kept = columns.filter((each) =>
+  const rest = columns.filter((each) =>
     each === column ? !isShown : expanded.includes(queryName(each))
   );
-  const isAll = kept.length === columns.length;
+  const isAll = rest.length === columns.length;
   if (isAll && embeds.length === 0) return null;
-  return [...(isAll ? ["*"] : kept.map(queryName)), ...embeds];
+  return [...(isAll ? ["*"] : rest.map(queryName)), ...embeds];
 }

@@ -157,7 +157,7 @@ function Result({ answer, call }: { readonly answer: ApiAnswer; readonly call: A
 
 function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
   const { mediaType, text, bytes } = answer;
-  let shown = text === "" ? "No content" : text;
+  let output = text === "" ? "No content" : text;
   if (/[/+]json$/.test(mediaType) && text !== null && text !== "") {
     const rows = rowsOf(answer);
     const isList = JSON.parse(text) instanceof Array && rows.every(isJsonObject);
@@ -167,12 +167,12 @@ function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
           order=${[]} label="Result" />
       `;
     }
-    shown = prettyJson(text);
+    output = prettyJson(text);
   }
-  if (shown !== null) {
+  if (output !== null) {
     return html`
       <div class="bar">
-        <pre tabindex="0">${shown}</pre>
+        <pre tabindex="0">${output}</pre>
       </div>
     `;
   }

@@ -36,7 +36,7 @@ export function Grid(props: GridProps): View {
   current.current = props;
   const [hasPanel, isReadonly] = [onOpen !== undefined, onEdit === undefined];
   const drawing = useMemo(() => {
-    const shown = columns.map((name, index): GridColumn => {
+    const gridColumns = columns.map((name, index): GridColumn => {
       const column = relation?.columns.find((each) => each.name === name) ?? null;
       const isNumber = column === null
         ? numbers?.includes(name)
@@ -49,7 +49,7 @@ export function Grid(props: GridProps): View {
         <tr role="row">
           ${hasPanel &&
             html`<th role="columnheader" class="row-head"><span class="sr-only">Row</span></th>`}
-          ${shown.map((column) => headerCell(current, column))}
+          ${gridColumns.map((column) => headerCell(current, column))}
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -58,7 +58,7 @@ export function Grid(props: GridProps): View {
           return html`
             <tr key=${number} role="row">
               ${hasPanel && rowHead(current, row, number)}
-              ${shown.map((column) => gridCell(current, column, { row, number, links }))}
+              ${gridColumns.map((column) => gridCell(current, column, { row, number, links }))}
             </tr>
           `;
         })}

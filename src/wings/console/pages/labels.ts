@@ -25,10 +25,10 @@ const textTypes = /^(?:text|character varying|character|citext|name)\b/;
 /** Returns the label column: named by the tag `@label`, otherwise the first text column outside the key. */
 export function labelColumn({ columns, primaryKey, label }: ConsoleRelation): string | null {
   if (label !== null && columns.some(({ name }) => name === label)) return label;
-  const found = columns.find(({ name, baseType, enumLabels }) =>
+  const column = columns.find(({ name, baseType, enumLabels }) =>
     textTypes.test(baseType) && enumLabels.length === 0 && !primaryKey.includes(name)
   );
-  return found?.name ?? null;
+  return column?.name ?? null;
 }
 
 /** Returns one relationship for each list of columns, preferably to a table, otherwise to a view. */
@@ -41,7 +41,7 @@ function foreignKeys(
     .toSorted((a, b) => rank(a) - rank(b) || a.pairs.length - b.pairs.length);
   const byColumns = new Map<string, ConsoleRelationship>();
   for (const each of forward) {
-    const columns = JSON.stringify(each.pairs.map(([own]) => own).sort());
+    const columns = JSON.stringify(each.pairs.map(([column]) => column).sort());
     if (!byColumns.has(columns)) byColumns.set(columns, each);
   }
   return [...byColumns.values()];
@@ -90,10 +90,10 @@ export function useLabels(relation: ConsoleRelation, rows: readonly GridRow[] | 
           const values = new Set(rows?.map((row) => row[column]).filter((each) => each != null));
           const value = Array.from(values, String).slice(0, maxLabels).join("\n");
           const filter = filterParam({ column: key, path: "", operator: "in", value });
-          const found = values.size === 0
+          const entries = values.size === 0
             ? []
             : await readLabels(reference, filter.map(encode).join("="), maxLabels);
-          return [column, new Map(found)] as const;
+          return [column, new Map(entries)] as const;
         }),
       );
       if (isCurrent) setLabels(new Map(loaded));
@@ -126,7 +126,7 @@ export function foreignLinks(relationships: readonly ConsoleRelationship[], row:
   const links = new Map<string, { readonly href: string; readonly name: string }>();
   for (const { foreign: [schema, name], pairs } of foreignKeys(relationships)) {
     if (pairs.some(([column]) => row[column] == null)) continue;
-    const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
+    const query = filtersText(pairs.map(([column, other]) => [other, row[column]]));
     const href = hrefOf({ page: "table", schema, name, query });
     for (const [column] of pairs) if (!links.has(column)) links.set(column, { href, name });
   }

@@ -33,7 +33,7 @@ export function useEntries<Entry extends { readonly id: number }>(
     const next = await readConsole<readonly Entry[]>(`${path}?after=${last.current}`);
     if (next.length === 0) return;
     last.current = next.at(-1)!.id;
-    setEntries((known) => [...known, ...next].slice(-max));
+    setEntries((previous) => [...previous, ...next].slice(-max));
   };
   usePolling(() => isPaused || void guarded(read), 2000, [isPaused]);
   return entries;

@@ -19,8 +19,8 @@ export interface PageLinks {
 
 /** Returns the links in `Link` (RFC 8288), whose targets are relative references. */
 export function linksOf(header: string | null): PageLinks {
-  const found = (header ?? "").matchAll(/<\?([^>]*)>; rel="(prev|next)"/g);
-  return Object.fromEntries(Array.from(found, ([, query, name]) => [name!, query!]));
+  const matches = (header ?? "").matchAll(/<\?([^>]*)>; rel="(prev|next)"/g);
+  return Object.fromEntries(Array.from(matches, ([, query, name]) => [name!, query!]));
 }
 
 /** Rows that the API has returned for a query. */
@@ -83,10 +83,10 @@ export function Pager({ query, loaded, start, onQuery, onCount, onSave }: PagerP
 
 function positionText(rows: number, start: number | null, count: RowCount | null): string {
   if (rows === 0) return "No rows";
-  const shown = start === null
+  const position = start === null
     ? `${grouped(rows)} rows`
     : `Rows ${grouped(start + 1)} to ${grouped(start + rows)}`;
-  if (count === null) return shown;
+  if (count === null) return position;
   const least = count.isExact ? 0 : (start ?? 0) + rows;
-  return `${shown} of ${count.isExact ? "" : "about "}${grouped(Math.max(count.total, least))}`;
+  return `${position} of ${count.isExact ? "" : "about "}${grouped(Math.max(count.total, least))}`;
 }

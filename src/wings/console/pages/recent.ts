@@ -50,15 +50,15 @@ export function remember(href: string): void {
 
 /** The list, with buttons that pin and remove a request; null if it is empty. */
 export function RecentRequests({ schema }: { readonly schema: string }): View {
-  const shown = recent.value.filter(({ href }) => routeOf(href).schema === schema)
+  const entries = recent.value.filter(({ href }) => routeOf(href).schema === schema)
     .toSorted((a, b) => Number(b.isKept) - Number(a.isKept));
-  if (shown.length === 0) return null;
+  if (entries.length === 0) return null;
   const keep = (href: string, isKept: boolean) =>
     store(recent.value.map((each) => each.href === href ? { href, isKept: !isKept } : each));
   return html`
     <section class="stack" aria-labelledby="recent">
       <h2 id="recent">Recent requests</h2>
-      <ul class="box recent">${shown.map(({ href, isKept }) => {
+      <ul class="box recent">${entries.map(({ href, isKept }) => {
         const { name, view, query } = routeOf(href);
         const text = `/${name}?${percentDecode(query, "replace")}`;
         return html`

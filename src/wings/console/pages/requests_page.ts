@@ -62,7 +62,7 @@ function RequestList(): View {
     setRequests(await readConsole<ConsoleRequests>(`requests?status=${status}`));
   usePolling(() => isPaused || void guarded(read), 2000, [isPaused, status]);
   const words = text.toLowerCase();
-  const shown = orders[order](requests).filter(({ target, role, method, operation }) =>
+  const rows = orders[order](requests).filter(({ target, role, method, operation }) =>
     `${method} ${target} ${role ?? ""} ${operation ?? ""}`.toLowerCase().includes(words)
   ).slice(0, maxRows);
   return html`
@@ -88,9 +88,9 @@ function RequestList(): View {
               : "pause"} /></button>
         </div>
       </div>
-      ${shown.length === 0 ? html`<${Empty} title="No requests" />` : html`
-        <${DataTable} label="List of requests" numbers=${[4, 5]} rows=${shown.map(requestRow)}
-          keys=${shown.map(({ id, time }) => `${id} ${time}`)}
+      ${rows.length === 0 ? html`<${Empty} title="No requests" />` : html`
+        <${DataTable} label="List of requests" numbers=${[4, 5]} rows=${rows.map(requestRow)}
+          keys=${rows.map(({ id, time }) => `${id} ${time}`)}
           head=${["Time", "Status", "Request", "Role", "Duration", "Size"]} />
       `}
     </section>

@@ -42,7 +42,7 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
   const current = useRowTag(relation, row);
   const { error, isBusy, send } = useSending(onSaved);
   const columns = only === undefined ? formColumns(relation, row) : [only];
-  const shown = current.row ?? row;
+  const currentRow = current.row ?? row;
   const references = useMemo(() => referencesOf(relation), [relation]);
   const [changes, problems] = rowOfForm(columns, values, row === null);
   const profile = profileHeader(relation.schema, "PATCH");
@@ -72,7 +72,7 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
               problem=${isSubmitted || values[column.name] !== undefined
                 ? problems.get(column.name) ?? null
                 : null}
-              isFirst=${column === columns[0]} text=${fieldText(column.name, values, shown)}
+              isFirst=${column === columns[0]} text=${fieldText(column.name, values, currentRow)}
               onText=${(text: string | null) =>
                 setValues(Object.assign(Object.create(null), values, { [column.name]: text }))} />
           `

@@ -96,7 +96,7 @@ function RelatedChip(
   { foreign: [schema, name], pairs, row }: ConsoleRelationship & { readonly row: GridRow },
 ): View {
   const [count, setCount] = useState("…");
-  const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
+  const query = filtersText(pairs.map(([column, other]) => [other, row[column]]));
   useEffect(() => {
     void guarded(async () => {
       const options = { method: "HEAD", headers: [["Prefer", "count=exact"]] } as const;

@@ -63,12 +63,12 @@ function RelationPage({ relation, route }: RelationPageProps): View {
   }, [loaded === null, address]);
   const reload = () => setRefresh((count) => count + 1);
   const { dialog, notice, edit, open } = useRowDialog(relation, reload);
-  const shown = loaded?.rows ?? noRows;
-  const columns = useMemo(() => columnsOf(relation, query, shown), [relation, query, loaded]);
+  const pageRows = loaded?.rows ?? noRows;
+  const columns = useMemo(() => columnsOf(relation, query, pageRows), [relation, query, loaded]);
   const isKeyed = relation.primaryKey.length > 0 ||
     !verbsOf({ ...relation, primaryKey: ["?"] }).update;
   const save = () =>
-    saveFile(`${relation.name}.csv`, new Blob([csvText(shown, columns)], { type: "text/csv" }));
+    saveFile(`${relation.name}.csv`, new Blob([csvText(pageRows, columns)], { type: "text/csv" }));
   return html`
     <div class="table-page">
       ${relationHead(relation)}
@@ -217,10 +217,10 @@ function useRows(call: ApiCall, deps: readonly unknown[]) {
   const rows = useMemo((): LoadedRows | null => {
     const answer = loaded?.answer ?? null;
     if (answer === null) return null;
-    const shown = rowsOf(answer);
+    const rows = rowsOf(answer);
     return {
-      rows: shown,
-      count: countOf(answer.headers.get("Content-Range"), JSON.parse(loaded!.key), shown.length),
+      rows,
+      count: countOf(answer.headers.get("Content-Range"), JSON.parse(loaded!.key), rows.length),
       links: linksOf(answer.headers.get("Link")),
       ms: answer.ms,
     };

@@ -73,8 +73,8 @@ function viewLinks({ relation, view, query, routeQuery }: ToolbarProps): View {
 
 function columnMenu({ relation, query, onQuery }: ToolbarProps): View {
   const names = relation.columns.map(({ name }) => name);
-  const shown = query.select ?? ["*"];
-  const isShown = (name: string) => shown.includes("*") || shown.includes(queryName(name));
+  const items = query.select ?? ["*"];
+  const isShown = (name: string) => items.includes("*") || items.includes(queryName(name));
   const count = names.filter(isShown).length;
   return html`
     <details class="menu">
@@ -96,9 +96,9 @@ function columnMenu({ relation, query, onQuery }: ToolbarProps): View {
 function embedMenu({ relation, query, onQuery }: ToolbarProps): View {
   const relationships = relationshipsOf(relation);
   if (relationships.length === 0) return null;
-  const shown = query.select ?? ["*"];
+  const items = query.select ?? ["*"];
   const toggle = (item: string) => {
-    const next = shown.includes(item) ? shown.filter((each) => each !== item) : [...shown, item];
+    const next = items.includes(item) ? items.filter((each) => each !== item) : [...items, item];
     onQuery({ ...query, select: next.length === 1 && next[0] === "*" ? null : next });
   };
   return html`
@@ -109,7 +109,7 @@ function embedMenu({ relation, query, onQuery }: ToolbarProps): View {
         ${relationships.map((each) => {
           const item = embedItem(each, relationships);
           return html`<label class="row check" key=${item}><input type="checkbox"
-            checked=${shown.includes(item)} onChange=${() => toggle(item)} /><span>${
+            checked=${items.includes(item)} onChange=${() => toggle(item)} /><span>${
             each.foreign[1]
           }<small>${embedHint(each)}</small></span></label>`;
         })}
@@ -127,8 +127,8 @@ export function embedItem(
   // In a reference from a table to itself, the column's name addresses the parent. As a hint, it
   // addresses the children.
   if (origin[1] === name && pairs.length === 1) {
-    const [own, other] = pairs[0]!;
-    return isForward ? `${queryName(own)}(*)` : `${queryName(name)}!${queryName(other)}(*)`;
+    const [column, other] = pairs[0]!;
+    return isForward ? `${queryName(column)}(*)` : `${queryName(name)}!${queryName(other)}(*)`;
   }
   const same = all.filter(({ foreign }) => foreign[1] === name);
   return same.length < 2 ? `${queryName(name)}(*)` : `${queryName(name)}!${queryName(hint)}(*)`;
@@ -137,6 +137,6 @@ export function embedItem(
 function embedHint({ kind, pairs, junction, isForward }: ConsoleRelationship): string {
   if (kind === "computed") return "computed";
   if (junction !== null) return `through ${junction[1]}`;
-  const columns = pairs.map(([own, other]) => isForward ? own : other).join(", ");
+  const columns = pairs.map(([column, other]) => isForward ? column : other).join(", ");
   return isForward ? `by ${columns}` : `rows whose ${columns} refers here`;
 }

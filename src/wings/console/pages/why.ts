@@ -14,8 +14,8 @@ export function Why({ call }: { readonly call: ApiCall }): View {
   const [isBusy, setBusy] = useState(false);
   const explain = async () => {
     const { method, headers, body } = call;
-    const own = token.value === null ? [] : [["Authorization", `Bearer ${token.value}`]];
-    const sent = { method, target: targetOf(call), headers: [...headers, ...own], body };
+    const authorization = token.value === null ? [] : [["Authorization", `Bearer ${token.value}`]];
+    const sent = { method, target: targetOf(call), headers: [...headers, ...authorization], body };
     setBusy(true);
     await guarded(async () => setShown({ key, lines: await readConsole("why", sent) }));
     setBusy(false);

@@ -118,7 +118,7 @@ function fileName(files: ConsoleFiles, extension: string): string {
 }
 
 function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** Allows only the console's files. Trusted Types without a policy forbid HTML and scripts from text. */

@@ -73,11 +73,11 @@ export async function consoleSql(appState: HandlerState, request: Request): Prom
     const text =
       `select pg_catalog.json_agg(json)::pg_catalog.text, pg_catalog.count(*) > ${maxRows} ` +
       `from (${rows} limit ${maxRows + 1}) as json`;
-    const [[[found, isCut]], ms] = await read(appState, before, text) as [
+    const [[[json, isCut]], ms] = await read(appState, before, text) as [
       [[string | null, string]],
       number,
     ];
-    return { text: found ?? "[]", ms, isCut: isCut === "t" };
+    return { text: json ?? "[]", ms, isCut: isCut === "t" };
   } catch (error) {
     if (error instanceof AdminDataError) throw error;
     const { message, hint = null } = errorFacts(error, appState.dialect);
