@@ -31,8 +31,8 @@ function cachedFindings(
   let last: { readonly at: number; readonly findings: Promise<ConsoleFindings> } | null = null;
   return function read() {
     if (last !== null && appState.now() - last.at < findingsAgeMs) return last.findings;
-    const findings = findingsOfState(appState, options).then((found) =>
-      found.map((finding) => ({ ...finding, caution: cautionOf(finding) }))
+    const findings = findingsOfState(appState, options).then((list) =>
+      list.map((finding) => ({ ...finding, caution: cautionOf(finding) }))
     );
     last = { at: appState.now(), findings };
     findings.catch(() => last = null);

@@ -126,16 +126,16 @@ function verdictOf(row: AccessRow, [word, bit, letter]: ActionBit, position: num
     const reason = `policies of ${tables.join(", ")} ${verb} below the view`;
     const sql = `alter view ${relation} set (security_invoker = true);`;
     const mends = past !== null && isOwnerView;
-    const own = { columns, past: past ?? [], reason, sql: mends ? sql : null };
-    return { ...all, ...own, may: bounded === null ? "all" : "rows" };
+    const parts = { columns, past: past ?? [], reason, sql: mends ? sql : null };
+    return { ...all, ...parts, may: bounded === null ? "all" : "rows" };
   }
   if (!hasPolicies) return { ...all, columns };
-  const own = (policies ?? []).filter(([command, roles]) =>
+  const rolePolicies = (policies ?? []).filter(([command, roles]) =>
     (command === "*" || command === letter) && (roles?.includes(position) ?? true)
   ).map(([, , policy]) => policy);
-  if (own.some(({ permissive }) => permissive)) {
-    return { ...all, may: "rows", columns, policies: own };
+  if (rolePolicies.some(({ permissive }) => permissive)) {
+    return { ...all, may: "rows", columns, policies: rolePolicies };
   }
   const reason = `no permissive policy for ${word.toUpperCase()}`;
-  return { ...all, may: "none", columns, policies: own, reason };
+  return { ...all, may: "none", columns, policies: rolePolicies, reason };
 }

@@ -40,10 +40,10 @@ function cellsText(cells: readonly AccessCell[]): string {
 /** Returns the matrix of all roles as Markdown. */
 function matrixText(roles: AccessMatrix["roles"], cells: readonly AccessCell[]): string {
   const names = roles.map(([, role]) => role);
-  const rows = Array.from(groupBy(cells, ({ relation }) => relation), ([relation, own]) => [
+  const rows = Array.from(groupBy(cells, ({ relation }) => relation), ([relation, group]) => [
     relation,
     ...names.map((role) =>
-      own.filter((cell) => cell.role === role && cell.may !== "no").map(markOf).join(" ") || "-"
+      group.filter((cell) => cell.role === role && cell.may !== "no").map(markOf).join(" ") || "-"
     ),
   ]);
   return `${tableText([["relation", ...names], ...rows])}\n${legend}\n`;

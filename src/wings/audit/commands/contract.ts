@@ -50,7 +50,7 @@ export const diffCommand: Command = {
       }
       const counts = Array.from(
         groupBy(changes, ({ level }) => level),
-        ([level, found]) => `${found.length} ${level}`,
+        ([level, group]) => `${group.length} ${level}`,
       );
       printError(`${svcDialect.productToken} diff: ${counts.join(", ") || "no changes"}`);
       return changes.some(({ level }) => level === "breaking") ? 1 : 0;

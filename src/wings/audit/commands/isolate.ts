@@ -44,11 +44,11 @@ async function isolate(
     let count = 0;
     let requests = 0;
     for (const each of files) {
-      const found = await isolateFile({ ...each, setup }, limit);
-      requests += found.requests;
-      found.notes.forEach((note) => report(`${each.name}: ${note}`));
-      count += found.findings.length;
-      for (const { line, text } of found.findings) {
+      const result = await isolateFile({ ...each, setup }, limit);
+      requests += result.requests;
+      result.notes.forEach((note) => report(`${each.name}: ${note}`));
+      count += result.findings.length;
+      for (const { line, text } of result.findings) {
         const place = line === null ? `LEAK ${each.name}` : `FAIL ${each.name}:${line}`;
         print(`${printable(`${place} ${text}`)}\n`);
       }

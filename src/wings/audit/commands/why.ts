@@ -47,10 +47,10 @@ async function why(
   if (token !== undefined && flags.has("--role")) throw new Error("--token excludes --role");
   const [, path, line] = /^(?![A-Z]+ \/)(.*\.cases):(\d+)$/.exec(operand) ?? [];
   const cases = path === undefined ? null : readCases(path);
-  const found = cases?.file.cases.find((each) => each.line === Number(line));
-  if (cases !== null && found === undefined) throw new Error(`${operand}: no case`);
-  const { headers, ...request } = withBody(found ?? parseRequest(operand));
-  const own = token === undefined ? [] : [["Authorization", `Bearer ${token}`] as const];
+  const testCase = cases?.file.cases.find((each) => each.line === Number(line));
+  if (cases !== null && testCase === undefined) throw new Error(`${operand}: no case`);
+  const { headers, ...request } = withBody(testCase ?? parseRequest(operand));
+  const authorization = token === undefined ? [] : [["Authorization", `Bearer ${token}`] as const];
   const script = { name: path ?? "the request", text: cases?.file.fixtures ?? "" };
   return await withTransport(
     config,
@@ -59,8 +59,8 @@ async function why(
         const { config } = parts.appState.snapshot;
         const identity = cases === null
           ? callerOf(flags, config)
-          : found!.caller && callerIdentity(found!.caller, config);
-        const sent = { ...request, headers: [...headers, ...own] };
+          : testCase!.caller && callerIdentity(testCase!.caller, config);
+        const sent = { ...request, headers: [...headers, ...authorization] };
         const lines = await explainRequest(
           { ...parts, hiddenRows: "all", openGuard: guardOfCases(setup.wings) },
           sent,

@@ -98,7 +98,7 @@ const reserved: ReadonlySet<string> = new Set(
 export function quoted(name: string): string {
   if (/^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name)) return name;
   if (printable(name) === name) return quoteIdent(name);
-  const escapeOf = (found: string) => `\\${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const escapeOf = (match: string) => `\\${match.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return `U&${quoteIdent(name).replace(/[\\\p{Cc}\p{Zl}\p{Zp}]/gu, escapeOf)}`;
 }
 
@@ -135,11 +135,11 @@ function embedFacts(origin: Relation, cache: SchemaCache): readonly Fact[] {
   const place = { origin, originIsRelation: true, schema: origin.schema, hint: null };
   return cache.relationships(origin, origin.schema).flatMap((relationship): Fact[] => {
     const target = targetOf(relationship);
-    const found = matchingRelationships({ ...place, target }, cache);
-    if (found.length === 0) return [];
-    const sources = [...new Set(found.map(sourceOf))].sort().join(", ");
+    const relationships = matchingRelationships({ ...place, target }, cache);
+    if (relationships.length === 0) return [];
+    const sources = [...new Set(relationships.map(sourceOf))].sort().join(", ");
     const subject = `embed ${nameOf(origin)} ${quoted(target)}`;
-    const named: Fact = [subject, found.length === 1 ? sources : `ambiguous: ${sources}`];
+    const named: Fact = [subject, relationships.length === 1 ? sources : `ambiguous: ${sources}`];
     if (relationship.kind === "computed") return [named];
     return [named, [`${subject}!${sourceOf(relationship)}`, relationship.kind]];
   });

@@ -112,16 +112,16 @@ function columnLevel(was: string, is: string): ContractChange["level"] {
 /** Compares a function with the overloads of the same name on the other side. */
 function functionChange(change: FactChange, { old, now }: Comparison): ContractChange {
   const { subject, was, is } = change;
-  const found = { text: textOf(change), sql: null };
-  if (was !== null && is !== null) return { level: resultLevel(was, is), ...found };
+  const base = { text: textOf(change), sql: null };
+  if (was !== null && is !== null) return { level: resultLevel(was, is), ...base };
   const others = overloadsOf(subject, was === null ? old : now);
   if (was === null) {
     const isMaybe = others.every(([other]) => !accepts(subject, other)) &&
       others.some(([other]) => namesOf(other) === namesOf(subject) && now.facts.has(other));
-    return { level: isMaybe ? "maybe" : "safe", ...found };
+    return { level: isMaybe ? "maybe" : "safe", ...base };
   }
   const [successor, fact = ""] = others.find(([other]) => accepts(other, subject)) ?? [];
-  if (successor === undefined) return { level: "breaking", ...found };
+  if (successor === undefined) return { level: "breaking", ...base };
   const text = `${subject}: is ${successor}: ${fact}`;
   return { level: resultLevel(was, fact), text, sql: null };
 }

@@ -125,10 +125,10 @@ const maxNames = 3;
 
 /** Returns `a, b and c`, or the first names and the number of remaining names. */
 export function list(names: readonly (string | null)[]): string {
-  const shown = names.slice(0, maxNames);
-  const more = names.length - shown.length;
-  if (more > 0) return `${shown.join(", ")} and ${more} more`;
-  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
+  const first = names.slice(0, maxNames);
+  const more = names.length - first.length;
+  if (more > 0) return `${first.join(", ")} and ${more} more`;
+  return first.length < 2 ? first.join() : `${first.slice(0, -1).join(", ")} and ${first.at(-1)}`;
 }
 
 /** Suggests a function name. A name without a schema is compared with the last part of the function's name. */
@@ -136,14 +136,14 @@ function functionSuggestion(quoted: string, functions: readonly string[]): strin
   const name = unquoted(quoted);
   if (name.includes(".")) return suggestion(name, functions);
   const last = (qualified: string) => qualified.slice(qualified.lastIndexOf(".") + 1);
-  const found = nearest(name, functions.map(last));
-  const qualified = functions.find((each) => last(each) === found);
+  const match = nearest(name, functions.map(last));
+  const qualified = functions.find((each) => last(each) === match);
   return qualified === undefined ? "" : `; did you mean ${qualified}?`;
 }
 
 function suggestion(name: string, candidates: readonly string[]): string {
-  const found = nearest(unquoted(name), candidates);
-  return found === null ? "" : `; did you mean ${found}?`;
+  const match = nearest(unquoted(name), candidates);
+  return match === null ? "" : `; did you mean ${match}?`;
 }
 
 /** Removes the quotes of SQL names, because options name schemas and functions without quotes. */

@@ -73,15 +73,15 @@ export async function diagnoseRunning(
 ): Promise<readonly Finding[]> {
   const { config } = input;
   if (isEmbedded(config.dbUri)) return await diagnose(shared, input);
-  const own = await openDatabase(config, {
+  const database = await openDatabase(config, {
     embeddedInit: null,
     applicationName: config.dialect.displayName,
     connections: "per-request",
   });
   try {
-    return await diagnose(own, input);
+    return await diagnose(database, input);
   } finally {
-    await own.close();
+    await database.close();
   }
 }
 

@@ -35,15 +35,15 @@ const maxShown = 5;
  * name are counted in one line, with the first of them below it. */
 export function findingsText(findings: readonly Finding[], call: CallWords): string {
   const kinds = groupBy(findings, ({ level, name }) => `${level} ${name}`);
-  return [...kinds].flatMap(([kind, found]) => {
-    if (found.length === 1) return [findingLine(found[0]!), ...sqlLines(found[0]!, call)];
-    const shown = found.slice(0, maxShown).flatMap((finding) => [
+  return [...kinds].flatMap(([kind, group]) => {
+    if (group.length === 1) return [findingLine(group[0]!), ...sqlLines(group[0]!, call)];
+    const first = group.slice(0, maxShown).flatMap((finding) => [
       oneLine(finding.message),
       ...sqlLines(finding, call),
     ]);
-    const more = found.length - maxShown;
+    const more = group.length - maxShown;
     const rest = more > 0 ? [`and ${more} more: ${callText(call, "check --json")}`] : [];
-    return [`${kind}: ${found.length} times`, ...indented([...shown, ...rest])];
+    return [`${kind}: ${group.length} times`, ...indented([...first, ...rest])];
   }).map((line) => `${line}\n`).join("");
 }
 
@@ -51,11 +51,11 @@ export function findingsText(findings: readonly Finding[], call: CallWords): str
 function sqlLines(finding: Finding, call: CallWords): readonly string[] {
   if (finding.sql === null) return [];
   const statements = finding.sql.split("\n");
-  const shown = statements.length > maxSqlLines
+  const lines = statements.length > maxSqlLines
     ? [`${statements.length} lines of SQL: ${callText(call, "check --fix-sql")}`]
     : statements.map(printable);
   const caution = cautionOf(finding);
-  return indented([...caution === null ? [] : [`-- caution: ${caution}`], ...shown]);
+  return indented([...caution === null ? [] : [`-- caution: ${caution}`], ...lines]);
 }
 
 function indented(lines: readonly string[]): readonly string[] {
@@ -82,8 +82,8 @@ const cautions: ReadonlyMap<string, string | null> = new Map([
 
 /** Returns the danger of a finding's SQL; null if it can be applied without review. */
 export function cautionOf({ name, level, message }: Finding): string | null {
-  const known = cautions.get(name);
-  if (known !== undefined) return known;
+  const caution = cautions.get(name);
+  if (caution !== undefined) return caution;
   if (level === "info") return "it may grant more than is wanted";
   const isMisspelt = name === "schema-missing" && message.includes("; did you mean ");
   return isMisspelt ? "the configuration may have the wrong name" : null;

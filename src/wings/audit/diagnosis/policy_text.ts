@@ -44,23 +44,23 @@ const maxLength = 10_000;
 /** Parses a condition. One longer than 10,000 characters has no parts. */
 export function readPolicyText(text: string, names: PolicyNames): PolicyText {
   const words = text.length > maxLength ? [] : readWords(text, names);
-  const found: Range[] = [];
+  const ranges: Range[] = [];
   // A backslash means another thing where standard_conforming_strings is off.
-  const isSafe = collectParts(words, [0, words.length], found) && !text.includes("\\") &&
+  const isSafe = collectParts(words, [0, words.length], ranges) && !text.includes("\\") &&
     words.every((word) => separator.test(word.text) || operandWord.test(word.text));
   let wrapped = "";
   let written = 0;
-  for (const [from, to] of found) {
+  for (const [from, to] of ranges) {
     const [{ start }, { end }] = [words[from]!, words[to - 1]!];
     wrapped += `${text.slice(written, start)}(select ${text.slice(start, end)})`;
     written = end;
   }
-  return { count: found.length, wrapped: isSafe ? wrapped + text.slice(written) : null };
+  return { count: ranges.length, wrapped: isSafe ? wrapped + text.slice(written) : null };
 }
 
 function readWords(text: string, { calls, volatile }: PolicyNames): readonly Word[] {
-  const words = [...text.matchAll(wordPattern)].map(({ 0: found, index }): Word => (
-    { text: found, start: index, end: index + found.length, close: 0, use: null }
+  const words = [...text.matchAll(wordPattern)].map(({ 0: word, index }): Word => (
+    { text: word, start: index, end: index + word.length, close: 0, use: null }
   ));
   const open: { readonly word: Word; readonly at: number }[] = [];
   words.forEach((word, at) => {
@@ -96,8 +96,8 @@ function split(words: readonly Word[], [from, to]: Range) {
 }
 
 /** Adds the largest parts that contain calls and no column. Returns whether they may become subqueries. */
-function collectParts(words: readonly Word[], range: Range, found: Range[]): boolean {
-  const before = found.length;
+function collectParts(words: readonly Word[], range: Range, ranges: Range[]): boolean {
+  const before = ranges.length;
   const { operands, separators } = split(words, range);
   // Branches are evaluated on a condition. An array of ANY would become rows.
   const isFixed = /^(ANY|ALL)$/m.test(separators.join("\n")) ||
@@ -106,11 +106,11 @@ function collectParts(words: readonly Word[], range: Range, found: Range[]): boo
   for (const [from, to] of operands) {
     const uses = new Set(words.slice(from, to).map((word) => word.use));
     if (!uses.has("call")) continue;
-    if (!uses.has("column")) found.push([from, to]);
+    if (!uses.has("column")) ranges.push([from, to]);
     for (let at = from; uses.has("column") && at < to; at = Math.max(at, words[at]!.close) + 1) {
       const inner: Range = [at + 1, words[at]!.close];
-      if (inner[1] > 0) isSafe = collectParts(words, inner, found) && isSafe;
+      if (inner[1] > 0) isSafe = collectParts(words, inner, ranges) && isSafe;
     }
   }
-  return isSafe && !(isFixed && found.length > before);
+  return isSafe && !(isFixed && ranges.length > before);
 }

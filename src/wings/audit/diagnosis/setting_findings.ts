@@ -13,7 +13,7 @@ const minVersion = 140_000;
 
 /** Lists the findings. Those that make requests fail come first. */
 export function settingFindings(catalogue: CatalogueFacts, config: Config): readonly Finding[] {
-  const found = [
+  const findings = [
     versionFinding(catalogue),
     limitsFinding(catalogue, config),
     adminFinding(config),
@@ -25,7 +25,7 @@ export function settingFindings(catalogue: CatalogueFacts, config: Config): read
     standbyFinding(catalogue),
     rolesFinding(catalogue),
   ];
-  return found.filter((finding) => finding !== null);
+  return findings.filter((finding) => finding !== null);
 }
 
 function versionFinding({ version }: CatalogueFacts): Finding | null {

@@ -59,9 +59,9 @@ export async function readChoices(
 
 /** Returns the usual login role. All databases of a server share roles. If it exists and its
  * password is unknown, returns a separate role for the database, such as `authenticator_shop`. */
-function defaultLogin({ database, loginRoles }: ServerFacts, known: readonly string[]): string {
+function defaultLogin({ database, loginRoles }: ServerFacts, logins: readonly string[]): string {
   const { loginRole } = defaultNames;
-  const isUsable = known.includes(loginRole) || !loginRoles.includes(loginRole);
+  const isUsable = logins.includes(loginRole) || !loginRoles.includes(loginRole);
   return isUsable ? loginRole : `${loginRole}_${database}`;
 }
 

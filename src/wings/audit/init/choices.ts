@@ -123,14 +123,14 @@ function fittingRelations(
   const source = `^${RegExp.escape(name).replaceAll("\\*", ".*")}$`;
   const fitting = (flags: string, part: "label" | "name") =>
     relations.filter((relation) => new RegExp(source, flags).test(relation[part]));
-  const [found = []] = ["s", "si"]
+  const [matches = []] = ["s", "si"]
     .flatMap((flags) => [fitting(flags, "label"), fitting(flags, "name")])
     .filter(({ length }) => length > 0);
-  if (found.length > 1 && !name.includes("*")) {
-    const labels = found.map(({ label }) => label).join(" or ");
+  if (matches.length > 1 && !name.includes("*")) {
+    const labels = matches.map(({ label }) => label).join(" or ");
     throw new Error(`${JSON.stringify(name)} is in several schemas: write ${labels}`);
   }
-  if (found.length > 0) return found;
+  if (matches.length > 0) return matches;
   const suggestion = nearest(name, relations.map(({ label }) => label));
   const several = relations.some((relation) => relation.label !== relation.name) ? "s" : "";
   throw new Error(
@@ -149,10 +149,10 @@ export function pickOwned(
   const all = ownable(relations);
   const names = all.map(nameOfOwned);
   return splitNames(text).map((name) => {
-    const found = all.filter((each) =>
+    const matches = all.filter((each) =>
       [nameOfOwned(each), `${each.relation.name}.${each.column.name}`].includes(name)
     );
-    if (found.length === 1) return found[0]!;
+    if (matches.length === 1) return matches[0]!;
     const suggestion = nearest(name, names) ?? names.find((each) => each.startsWith(`${name}.`));
     throw new Error(
       `${JSON.stringify(name)} is not table.column of a granted table without policies` +

@@ -22,8 +22,8 @@ export function planPassword(
   role: string,
   { exists, uris }: { readonly exists: boolean; readonly uris: readonly string[] },
 ): string | null {
-  const known = uris.map(loginOf).find(({ user, password }) => user === role && password !== null);
-  return known?.password ?? (exists ? null : randomText(passwordBytes));
+  const login = uris.map(loginOf).find(({ user, password }) => user === role && password !== null);
+  return login?.password ?? (exists ? null : randomText(passwordBytes));
 }
 
 /** Returns the login in a connection string; an empty text for an absent user or database. */
@@ -47,13 +47,13 @@ export function loginUri(
   const [, hosts = "", query = ""] = isConnectionUri(connection)
     ? /^[^:]*:\/\/(?:[^/]*@)?([^/?]*)(?:\/[^?]*)?(?:\?(.*))?$/s.exec(connection) ?? []
     : ["", "", new URLSearchParams(Array.from(parseConnectionString(connection))).toString()];
-  const kept = query.replaceAll("+", "%20").split("&").filter((pair) =>
+  const params = query.replaceAll("+", "%20").split("&").filter((pair) =>
     /=./.test(pair) && !loginKeywords.has(decodeURIComponent(pair.split("=")[0]!))
   );
   const name = encodeURIComponent(user) +
     (password === null ? "" : `:${encodeURIComponent(password)}`);
   const path = encodeURIComponent(database);
-  return `postgres://${name}@${hosts}/${path}${kept.length === 0 ? "" : `?${kept.join("&")}`}`;
+  return `postgres://${name}@${hosts}/${path}${params.length === 0 ? "" : `?${params.join("&")}`}`;
 }
 
 /** Iterations of PostgreSQL's verifiers (`scram_iterations`). */

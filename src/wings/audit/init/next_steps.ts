@@ -60,15 +60,15 @@ export const whoApplies = "a superuser, or as the schema's owner with CREATEROLE
 /** Returns the command that applies the files as the usual superuser. */
 export function superuserCall(uri: string, files: InitFiles): string {
   const login = { user: "postgres", password: null, database: loginOf(uri).database };
-  const shown = shellWord(`--apply=${loginUri(uri, login)}`);
-  return `PGPASSWORD=… ${programCall()} init ${shown} ${applyFlags(files)}`.trimEnd();
+  const flag = shellWord(`--apply=${loginUri(uri, login)}`);
+  return `PGPASSWORD=… ${programCall()} init ${flag} ${applyFlags(files)}`.trimEnd();
 }
 
 function applyCall(uri: string, files: InitFiles): string {
   const { password, ...login } = loginOf(uri);
-  const shown = password === null ? uri : loginUri(uri, { ...login, password: null });
+  const connection = password === null ? uri : loginUri(uri, { ...login, password: null });
   const variable = password === null ? "" : "PGPASSWORD=… ";
-  return `${variable}${programCall()} init --apply ${applyFlags(files)}${shellWord(shown)}`;
+  return `${variable}${programCall()} init --apply ${applyFlags(files)}${shellWord(connection)}`;
 }
 
 function applyFlags({ conf, sql }: InitFiles): string {

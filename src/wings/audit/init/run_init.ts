@@ -159,8 +159,8 @@ async function writeFiles(
 ): Promise<ReadChoices & { readonly ports: ServicePorts }> {
   const previous = configOfFile(files);
   const uris = [previous?.dbUri ?? "", uri].filter((each) => each !== "" && !isEmbedded(each));
-  const known = uris.map(loginOf).filter(({ password }) => password !== null);
-  const read = await readChoices(uri, call, known.map(({ user }) => user));
+  const logins = uris.map(loginOf).filter(({ password }) => password !== null);
+  const read = await readChoices(uri, call, logins.map(({ user }) => user));
   const { choices, facts, server: { database } } = read;
   const { loginRole: user } = choices;
   await refuseAnonymous(uri, read, files);

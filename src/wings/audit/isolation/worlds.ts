@@ -54,7 +54,7 @@ export async function readHiddenRows(
   const read = await callerReader({ database, config, identity });
   const params = [identity.role, JSON.stringify(freshValues)];
   const statement = { text: tablesQuery, params, use: "rows" } as const;
-  const found: HiddenRows[] = [];
+  const tables: HiddenRows[] = [];
   for (const table of await readJson<readonly PolicyTable[]>(database, statement)) {
     const name = ident(table.schema, table.name);
     const seen = async (places: readonly string[]) => {
@@ -79,9 +79,9 @@ export async function readHiddenRows(
       .map(([at, values]): StoredRow => [at!, JSON.parse(values!)]);
     const visible = new Set(await seen(stored.map(([at]) => at)));
     const hidden = stored.filter(([at]) => !visible.has(at)).slice(0, maxHidden);
-    found.push({ table, hidden, visible: stored.find(([at]) => visible.has(at)) ?? null, seen });
+    tables.push({ table, hidden, visible: stored.find(([at]) => visible.has(at)) ?? null, seen });
   }
-  return found;
+  return tables;
 }
 
 /** Changes hidden rows in the open savepoint, if constraints and triggers permit it and the rows

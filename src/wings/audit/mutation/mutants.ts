@@ -44,9 +44,9 @@ function policyMutants(cells: readonly AccessCell[]): readonly Mutant[] {
   const pairs = cells.flatMap((cell) => cell.policies.map((policy) => ({ policy, cell })));
   const groups = groupBy(pairs, ({ policy, cell }) => `${policy.name} on ${cell.relation}`);
   return Array.from(groups, ([key, pairs]) => {
-    const { policy: { permissive, using, check: own }, cell: { relation } } = pairs[0]!;
+    const { policy: { permissive, using, check: policyCheck }, cell: { relation } } = pairs[0]!;
     const writes = pairs.filter(({ cell: { action } }) => /insert|update/.test(action));
-    const check = writes.length === 0 ? null : own ?? using;
+    const check = writes.length === 0 ? null : policyCheck ?? using;
     const isChecked = writes.some(({ cell: { columns } }) =>
       columns?.some((column) => new RegExp(`(?<![:'\\w])${column}\\b`).test(check!)) ?? true
     );
@@ -73,7 +73,7 @@ function weaker(condition: string | null, hasAll: boolean): readonly string[] {
 /** Returns variants of a condition with `true` for one operand of AND. `pg_get_expr` puts each
  * chain of AND in parentheses. */
 function weakerConditions(condition: string): readonly string[] {
-  const found: string[] = [];
+  const conditions: string[] = [];
   const chains: number[][] = [[0]];
   for (
     const { 0: token, index } of `${condition})`.matchAll(
@@ -86,9 +86,9 @@ function weakerConditions(condition: string): readonly string[] {
       const starts = chains.pop()!;
       for (const [at, from] of starts.length === 1 ? [] : starts.entries()) {
         const to = at + 1 < starts.length ? starts[at + 1]! - " AND ".length : index;
-        found.push(`${condition.slice(0, from)}true${condition.slice(to)}`);
+        conditions.push(`${condition.slice(0, from)}true${condition.slice(to)}`);
       }
     }
   }
-  return found;
+  return conditions;
 }

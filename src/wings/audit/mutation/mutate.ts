@@ -71,11 +71,11 @@ async function readCells(
   { appState: { snapshot: { config } }, database }: CaseState,
   callers: readonly CallerRole[],
 ): Promise<readonly AccessCell[]> {
-  const found: AccessCell[] = [];
+  const cells: AccessCell[] = [];
   for (const role of new Set(callers.map((each) => each.role))) {
-    found.push(...(await readAccess(database, { config, role })).cells);
+    cells.push(...(await readAccess(database, { config, role })).cells);
   }
-  return found;
+  return cells;
 }
 
 /** Returns what cells permit. A refused access may have other causes. */

@@ -25,8 +25,8 @@ export async function operationFacts(
         continue;
       }
       // A role may lack a privilege, and a function a name.
-      const found = await explainOperation(operation, role, database);
-      const failures = found instanceof DatabaseError ? [`fails ${found.failure.sqlstate}`] : [];
+      const result = await explainOperation(operation, role, database);
+      const failures = result instanceof DatabaseError ? [`fails ${result.failure.sqlstate}`] : [];
       facts.push([subject, [...shapesOf(operation), ...failures].join("; ")]);
     }
   }

@@ -113,8 +113,8 @@ function draftOf(relation: Relation, role: string, claims: ReadonlyMap<Column, s
     `POST ${path} ${body(needed, id)}`,
   ]).map((request) => `${caller}_1 ${request}`);
   const callers = [first, second].map((id, index) => {
-    const own = Array.from(claims, ([column, claim]) => [claim, valueOf(column, id)]);
-    const json = JSON.stringify(Object.fromEntries(own));
+    const pairs = Array.from(claims, ([column, claim]) => [claim, valueOf(column, id)]);
+    const json = JSON.stringify(Object.fromEntries(pairs));
     return `${caller}_${index + 1} ${JSON.stringify(role)} ${json}`;
   });
   return { insert: compile(insert).text, callers, cases: [...cases, `anonymous ${get(first)}`] };

@@ -78,9 +78,9 @@ function gap(missing: readonly string[], noun: string, plural: string): string {
 
 /** Returns a JUnit document: a suite for each file, a test case for each line. */
 export function junitText(results: readonly CaseResult[]): string {
-  const suites = Array.from(groupBy(results, ({ file }) => file), ([file, own]) => [
-    `<testsuite name="${xml(file)}" tests="${own.length}" failures="${failuresOf(own).length}">`,
-    ...own.map((result) => {
+  const suites = Array.from(groupBy(results, ({ file }) => file), ([file, list]) => [
+    `<testsuite name="${xml(file)}" tests="${list.length}" failures="${failuresOf(list).length}">`,
+    ...list.map((result) => {
       const { case: { line }, difference } = result;
       const test = `name="${xml(`${line} ${nameOf(result)}`)}" file="${xml(file)}" line="${line}"`;
       const failure = difference && `<failure message="${xml(difference)}"/>`;

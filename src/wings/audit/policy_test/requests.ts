@@ -152,11 +152,11 @@ function writes(target: RelationTarget): readonly RequestDraft[] {
     ...rows.slice(0, 1).flatMap((row) => names.map((name) => pick(row, [name]))),
     ...rows.flatMap((row) => [pick(row, others), row]),
   ];
-  const own = visible === null ? [] : [whereOf(target, visible)];
-  const places = [...own, ...rows.map((row) => whereOf(target, row)), ""];
+  const filters = visible === null ? [] : [whereOf(target, visible)];
+  const places = [...filters, ...rows.map((row) => whereOf(target, row)), ""];
   return [
     ...[
-      ...own.flatMap((where) => parts.map((part) => draft("PATCH", where, pick(part, update)))),
+      ...filters.flatMap((where) => parts.map((part) => draft("PATCH", where, pick(part, update)))),
       ...places.map((where) => draft("PATCH", where, pick(sample, update.slice(0, 1)))),
     ].filter(([, , body]) => Object.keys(body!).length > 0),
     ...insert.length > 0 ? inserts(target, sample, parts) : [],

@@ -56,7 +56,7 @@ async function readTargets(
       { relation, action, columns },
     ) => [`${plain(relation)} ${action}`, columns?.map(plain) ?? null]),
   );
-  const found = new Map<string, RelationTarget & { related: RelationTarget["related"] }>();
+  const targets = new Map<string, RelationTarget & { related: RelationTarget["related"] }>();
   for (const relation of exposedRelations(state)) {
     const key = keyOf(relation);
     const grant = (action: string) => {
@@ -69,16 +69,16 @@ async function readTargets(
     const computed = (cache!.data.rowFunctions ?? []).filter((each) =>
       each.relation !== null && keyOf(each.relation) === key
     ).map(({ name }) => name);
-    found.set(key, { relation, grants, ...await rowsOf(relation), computed, related: [] });
+    targets.set(key, { relation, grants, ...await rowsOf(relation), computed, related: [] });
   }
-  for (const target of found.values()) {
+  for (const target of targets.values()) {
     const all = config.dbSchemas.flatMap((each) => cache!.relationships(target.relation, each));
     target.related = all.flatMap((relationship) => {
-      const foreign = found.get(keyOf(relationship.foreign));
+      const foreign = targets.get(keyOf(relationship.foreign));
       return foreign === undefined ? [] : [[relationship, foreign] as const];
     });
   }
-  return [...found.values()];
+  return [...targets.values()];
 }
 
 /** Returns the function that reads two rows of a relation. Rows of fixtures come first. */
@@ -90,7 +90,7 @@ export function fixtureRows({ database }: CaseState): RowsOf {
     const query = compile(sql`select pg_catalog.json_agg(r.*) from (${rows}) r`).text;
     // A view may fail.
     const all = await database.within(() => database.run(query)).catch(refusal);
-    const found: JsonRow[] = JSON.parse(typeof all === "string" ? "[]" : all[0]![0] ?? "[]");
-    return { rows: found, visible: found[0] ?? null };
+    const sample: JsonRow[] = JSON.parse(typeof all === "string" ? "[]" : all[0]![0] ?? "[]");
+    return { rows: sample, visible: sample[0] ?? null };
   };
 }

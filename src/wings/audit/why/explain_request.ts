@@ -69,17 +69,17 @@ export async function explainRequest(
   const cells = cellsOf(nameText(relation.schema, relation.name));
   const [text = "null"] = await readFacts(tableFactsQuery(relation, role));
   const facts: TableFacts | null = JSON.parse(text);
-  const found = facts === null
+  const report = facts === null
     ? null
     : hiddenRows === "none"
     ? "to see hidden rows: svc why, or admin-sign-in"
     : await rowResults(plan, { relation, facts, cells, read });
-  const rows = typeof found === "string" ? null : found;
+  const rows = typeof report === "string" ? null : report;
   const leftOut = plan.kind === "read" ? await leftOutOf(plan.read, received.rows, read) : "";
   return [
     ...answerLines({ ...outcome, rows, leftOut }),
     ...relationLines(cells, needsOf(plan), facts),
-    ...typeof found === "string" ? [found] : rowLines(rows ?? [], relation.primaryKey, facts),
+    ...typeof report === "string" ? [report] : rowLines(rows ?? [], relation.primaryKey, facts),
   ].map(printable);
 }
 

@@ -72,12 +72,12 @@ export async function rowResults(
     const where = renderConditions(mutate?.where ?? [], ident(source.relation.name));
     const from = plan.kind === "read" ? fromOf(plan.read) : sql` from ${type} where ${and(where)}`;
     const texts = await existingRows(source, from);
-    const found = await resultsOf("row", texts);
-    if (mutate?.kind !== "update") return found;
+    const results = await resultsOf("row", texts);
+    if (mutate?.kind !== "update") return results;
     if (mutate.key !== null) throw new RowsNotShown("rows not shown: each has its own body");
-    const allowed = texts.filter((_, at) => found[at]!.isAllowed);
+    const allowed = texts.filter((_, at) => results[at]!.isAllowed);
     const changed = await newRows(source, mutate.rows, sql`v::${type}`, allowed);
-    return [...found, ...await resultsOf("new row", changed)];
+    return [...results, ...await resultsOf("new row", changed)];
   } catch (error) {
     if (error instanceof RowsNotShown) return error.message;
     if (error instanceof DatabaseError) return `rows not shown: ${error.failure.message}`;
@@ -112,11 +112,11 @@ async function insertedRows(
 async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
   const { relation: { schema, name, columns }, facts: { owner }, read } = source;
   const builtIn = columns.filter((c) => !c.baseType.includes(".") || c.enumLabels.length > 0);
-  const own = [[name], [schema, name], ...builtIn.map((column) => [name, column.name])];
-  const names = new Set(own.map((parts) => parts.map(quoteIdent).join(".")));
+  const paths = [[name], [schema, name], ...builtIn.map((column) => [name, column.name])];
+  const names = new Set(paths.map((parts) => parts.map(quoteIdent).join(".")));
   // Other names are functions, which the owner must not run.
-  const found = compile(from).text.match(/(?:"(?:[^"]|"")*"\.?)+\(?/g) ?? [];
-  const other = found.filter((text) => !names.has(text)).at(-1);
+  const identifiers = compile(from).text.match(/(?:"(?:[^"]|"")*"\.?)+\(?/g) ?? [];
+  const other = identifiers.filter((text) => !names.has(text)).at(-1);
   if (other !== undefined) throw new RowsNotShown(`rows not shown: the filter uses ${other}`);
   const query = sql`select case when pg_catalog.octet_length(t) <= 100000 then t else '' end
 from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
@@ -141,7 +141,7 @@ async function newRows(
   base: Sql,
   from: Texts,
 ): Promise<Texts> {
-  const [type, own] = [ident(schema, name), ident(name)];
+  const [type, alias] = [ident(schema, name), ident(name)];
   const names = param(JSON.stringify(columns.map((column) => column.name)));
   const texts = sql`${param(JSON.stringify(from))}::pg_catalog.json`;
   const body = shape === "array"
@@ -153,8 +153,8 @@ async function newRows(
     cross join lateral pg_catalog.jsonb_populate_record(${base}, (
       select coalesce(pg_catalog.jsonb_object_agg(k, b -> k) filter (where ${isSet}), '{}')
       from pg_catalog.jsonb_array_elements_text(${names}::pg_catalog.jsonb) k)) r limit 20
-) as ${own} cross join lateral
-  pg_catalog.jsonb_populate_record((${own}.*)::${type}, ${objectOf(facts.generated)}) g`);
+) as ${alias} cross join lateral
+  pg_catalog.jsonb_populate_record((${alias}.*)::${type}, ${objectOf(facts.generated)}) g`);
 }
 
 /** Renders an object of expressions from the catalogue. */
@@ -181,8 +181,8 @@ async function evaluateRules(source: RowSource, rules: readonly PolicyRule[], te
       })
     );
   for (const { expression } of byRule.flat()) {
-    const found = results.get(expression);
-    results.set(expression, found ?? await evaluate(source, catalogueSql(expression), texts));
+    const result = results.get(expression);
+    results.set(expression, result ?? await evaluate(source, catalogueSql(expression), texts));
   }
   return texts.map((_, at) => {
     const tests = byRule.map((rule) =>

@@ -54,9 +54,9 @@ export function relationLines(
   });
   const grants = used.flatMap(({ action, relation, role, columns, sql, may }) => {
     if (may === "no") return sql?.split("\n") ?? [];
-    const own = missing.filter((need) => need.action === action).flatMap(({ names }) => names);
+    const needs = missing.filter((need) => need.action === action).flatMap(({ names }) => names);
     const choice = action === "select" ? `    -- or request &select=${columns?.join(",")}` : "";
-    const list = [...new Set(own)].join(", ");
+    const list = [...new Set(needs)].join(", ");
     return list === "" ? [] : [`grant ${action} (${list}) on ${relation} to ${role};${choice}`];
   });
   const denied = used.flatMap(({ role, policies }) =>
