@@ -19,10 +19,10 @@ export async function dependentTables(
   const { relations, functions } = reachOf(root, relation, cache);
   const names = relations.map(({ schema, name }) => [schema, name]);
   const params = [JSON.stringify(names), JSON.stringify(functions)];
-  const known = cache.derived(noTables);
-  const tables = known.get(params.join()) ??
+  const tableCache = cache.derived(noTables);
+  const tables = tableCache.get(params.join()) ??
     await readTables(params, database, cache.data.isDistributed === true);
-  known.set(params.join(), tables);
+  tableCache.set(params.join(), tables);
   return tables;
 }
 

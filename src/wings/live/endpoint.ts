@@ -114,8 +114,8 @@ export class LiveEndpoint {
       await group.renewed();
     }
     if (!isReading) throw liveErrors.noLiveCapacity("Changes cannot be read", 1);
-    const known = offset === null ? [group.whole] : group.since(offset);
-    if (known === null && form !== "events") {
+    const batches = offset === null ? [group.whole] : group.since(offset);
+    if (batches === null && form !== "events") {
       // The next request of the client waits until the result is as new as the client's.
       const headers = this.#headers(
         { handle: `${offset!.xmax}-${crypto.randomUUID()}`, shape },
@@ -123,10 +123,10 @@ export class LiveEndpoint {
       );
       return jsonReply(409, headers, encodeJson([mustRefetch]));
     }
-    if (form === "poll" && known?.length === 0) return await this.#wait(request, group);
-    const batch = known === null ? group.whole : joinBatches(known) ?? group.unchanged;
+    if (form === "poll" && batches?.length === 0) return await this.#wait(request, group);
+    const batch = batches === null ? group.whole : joinBatches(batches) ?? group.unchanged;
     if (form === "rows" || form === "poll") return this.#messages(params, batch);
-    return this.#stream(request, group, known === null ? [refetchBatch, batch] : [batch]);
+    return this.#stream(request, group, batches === null ? [refetchBatch, batch] : [batch]);
   }
 
   #messages(params: LiveParams, batch: MessageBatch): Reply {
@@ -209,13 +209,13 @@ const cacheControl = ["Cache-Control", "no-store, no-transform"] as const;
 
 function jsonReply(status: number, headers: HeaderList, content: Uint8Array): Reply {
   const { length } = content;
-  const own = [["Content-Type", "application/json"], ["Content-Length", `${length}`]] as const;
-  return { status, headers: [...own, ...headers], content, length };
+  const defaults = [["Content-Type", "application/json"], ["Content-Length", `${length}`]] as const;
+  return { status, headers: [...defaults, ...headers], content, length };
 }
 
 function streamReply(content: NonNullable<Reply["content"]>, headers: HeaderList): Reply {
-  const own = [["Content-Type", "text/event-stream"], ["X-Accel-Buffering", "no"]] as const;
-  return { status: 200, headers: [...own, ...headers], content, length: null };
+  const defaults = [["Content-Type", "text/event-stream"], ["X-Accel-Buffering", "no"]] as const;
+  return { status: 200, headers: [...defaults, ...headers], content, length: null };
 }
 
 const protocolName =
@@ -241,24 +241,24 @@ function readLiveParams(
   snapshot: ShapeCatalogue,
 ): LiveParams {
   const params = splitQuery(query);
-  const own = new Map(params.map(({ name, value }) => [name, value]));
+  const values = new Map(params.map(({ name, value }) => [name, value]));
   const others = params.filter(({ name }) => !protocolName.test(name));
-  const isFull = ["full", "", null].includes(own.get("log") ?? null);
+  const isFull = ["full", "", null].includes(values.get("log") ?? null);
   if (!isFull) throw liveErrors.invalidLiveQuery("'log' is not supported");
   const profile = headers["accept-profile"] ?? null;
   const shape = path === prefix + shapePath
     ? readShape(others, profile, snapshot)
     : plainShape(path.slice(prefix.length), others, profile);
-  const isLive = own.get("live") === "true";
-  const isStream = [own.get("live_sse"), own.get("experimental_live_sse")].includes("true");
+  const isLive = values.get("live") === "true";
+  const isStream = [values.get("live_sse"), values.get("experimental_live_sse")].includes("true");
   const isEvents = !isLive && /\btext\/event-stream\b/.test(headers["accept"] ?? "");
   const lastId = isEvents ? headers["last-event-id"] : undefined;
-  const text = lastId ?? own.get("offset") ?? "-1";
+  const text = lastId ?? values.get("offset") ?? "-1";
   const offset = text === "-1" ? null : readOffset(text) ?? (lastId && unknownOffset);
   if (offset === undefined) {
     throw liveErrors.invalidLiveQuery("The offset is not that of an answer");
   }
-  const handle = own.get("handle") ?? null;
+  const handle = values.get("handle") ?? null;
   const [, xmax] = /^([1-9]\d{0,19})-/.exec(handle ?? "") ?? [];
   return {
     form: isEvents ? "events" : !isLive ? "rows" : isStream ? "changes" : "poll",

@@ -182,12 +182,12 @@ export class LiveGroup {
 
   /** Returns the batches between an offset and the result; null if the log does not contain them. */
   since(offset: LiveOffset): readonly MessageBatch[] | null {
-    const known = this.#indexOf(offsetText(offset));
-    if (known < 0 && offset.sum === this.#rows.sum) return [];
+    const index = this.#indexOf(offsetText(offset));
+    if (index < 0 && offset.sum === this.#rows.sum) return [];
     // Content may come back: a batch that is not after the offset would show an older state.
-    const first = known < 0
+    const first = index < 0
       ? this.#log.findLastIndex(({ from, xmax }) => from === offset.sum && xmax > offset.xmax)
-      : known + 1;
+      : index + 1;
     return first < 0 ? null : this.#log.slice(first).map(({ batch }) => batch);
   }
 

@@ -50,8 +50,8 @@ export class LiveGroups implements GroupHost {
   /** Returns the group of a query. Throws `183` if there is no memory left. */
   groupOf(query: LiveQuery): LiveGroup {
     const key = keyOf(query);
-    const known = this.#groups.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#groups.get(key);
+    if (existing !== undefined) return existing;
     const error = this.reserve(groupOverheadBytes);
     if (error !== null) throw error;
     if (this.#groups.size === 0) this.#check();

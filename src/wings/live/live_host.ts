@@ -120,9 +120,9 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
     const request = new Request(`http://localhost${path}?${query}`, { headers, signal });
     // Without bookmarks the primary executes them.
     const { guard, ...inner } = contextOf(context());
-    const own = { ...inner, bookmarkHeader: null, guard: guard && guardOfReads(guard) };
-    const exchange = receive(request, { identity, isUnlogged: true, path }, own);
-    const { cache, config } = own.snapshot;
+    const readContext = { ...inner, bookmarkHeader: null, guard: guard && guardOfReads(guard) };
+    const exchange = receive(request, { identity, isUnlogged: true, path }, readContext);
+    const { cache, config } = readContext.snapshot;
     const startedAt = performance.now();
     const reply = await answer(exchange);
     try {

@@ -57,8 +57,8 @@ export function readShape(
   if (third !== undefined) throw liveErrors.unsupportedShape(`the table '${texts.get("table")}'`);
   const profile = second === undefined ? acceptProfile : first;
   const table = { schema: profile ?? config.dbSchemas[0]!, name: second ?? first };
-  const known = cache.relation(table)?.columns ?? [];
-  for (const { name, baseType } of known) types.set(name, baseType);
+  const columns = cache.relation(table)?.columns ?? [];
+  for (const { name, baseType } of columns) types.set(name, baseType);
   const names = texts.get("columns") ? reader("columns").names(",") : [...types.keys()];
   const filters = texts.get("where") ? reader("where").any() : [];
   const select = names.map((name) => `${queryName(name)}::text`).join();
@@ -66,7 +66,7 @@ export function readShape(
     path: `/${pathSegment(table.name)}`,
     query: equivalentQuery([{ name: "select", value: select }, ...filters]),
     profile,
-    schema: schemaOf(known.filter(({ name }) => names.includes(name))),
+    schema: schemaOf(columns.filter(({ name }) => names.includes(name))),
   };
 }
 

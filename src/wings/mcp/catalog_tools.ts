@@ -41,12 +41,12 @@ export async function listRelations(
   const view = await roleView(schema, session);
   const entries = entriesOf(view).filter((entry) => search === undefined || isFound(entry, search));
   const start = Number(cursor);
-  const shown = entries.slice(start, start + pageSize)
+  const page = entries.slice(start, start + pageSize)
     .map((entry) => ({ ...entry, comment: shortComment(entry.comment) }));
   const next = start + pageSize;
   const more = next < entries.length ? { nextCursor: String(next) } : {};
-  const content = { schema, relations: shown, ...more };
-  const summary = `${shown.length} of ${entries.length} relations of ${schema}.`;
+  const content = { schema, relations: page, ...more };
+  const summary = `${page.length} of ${entries.length} relations of ${schema}.`;
   return dataResult(summary, content, content);
 }
 
@@ -168,10 +168,10 @@ function describeEmbed(relationship: Relationship) {
 }
 
 function examplesOf({ name, columns, primaryKey }: Relation): readonly unknown[] {
-  const shown = columns.slice(0, 3).map((column) => queryName(column.name));
+  const names = columns.slice(0, 3).map((column) => queryName(column.name));
   const filtered = columns.find((column) => column.name === primaryKey[0]) ?? columns[0];
   return [
-    { relation: name, select: shown.join(","), limit: 5 },
+    { relation: name, select: names.join(","), limit: 5 },
     ...(filtered === undefined
       ? []
       : [{ relation: name, where: { [queryName(filtered.name)]: filterExample(filtered) } }]),

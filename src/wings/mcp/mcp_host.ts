@@ -173,9 +173,9 @@ class HostedMessage implements McpMessage {
   }
 
   async receive(maxBytes: number): Promise<Uint8Array> {
-    const own = bodyOptions(this.exchange);
-    const limit = own.maxBytes === 0 ? maxBytes : Math.min(own.maxBytes, maxBytes);
-    const options = { ...own, maxBytes: limit };
+    const defaults = bodyOptions(this.exchange);
+    const limit = defaults.maxBytes === 0 ? maxBytes : Math.min(defaults.maxBytes, maxBytes);
+    const options = { ...defaults, maxBytes: limit };
     const payload = await receiveBody(this.request, () => new RawDecoder("text"), options);
     return payload.kind === "raw" ? payload.bytes : new Uint8Array(0);
   }

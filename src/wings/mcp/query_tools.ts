@@ -95,9 +95,9 @@ function rejectArgumentFilters(where: Where, routines: readonly Routine[]): void
   const parameters = new Set(
     routines.flatMap(({ parameters }) => parameters.map(({ name }) => name)),
   );
-  const found = Object.keys(where).find((name) => parameters.has(name));
-  if (found !== undefined) {
-    throw new InvalidParams(`where: ${found} is an argument of the function`);
+  const argument = Object.keys(where).find((name) => parameters.has(name));
+  if (argument !== undefined) {
+    throw new InvalidParams(`where: ${argument} is an argument of the function`);
   }
 }
 

@@ -45,10 +45,10 @@ export function filterParams(
 /** Throws `InvalidParams` unless each filter is on a column of the relation, so that it restricts
  * the written rows. */
 export function checkColumnFilters(where: Where, { columns, name }: Relation): void {
-  const known = columns.map((column) => queryName(column.name));
+  const names = columns.map((column) => queryName(column.name));
   if (Object.keys(where).length === 0) throw new InvalidParams("where: a filter is needed");
   for (const key of Object.keys(where)) {
-    const isColumn = known.some((column) => key === column || key.startsWith(`${column}->`));
+    const isColumn = names.some((column) => key === column || key.startsWith(`${column}->`));
     if (isColumn || key.startsWith('"') && isQuotedColumn(key, columns)) continue;
     throw new InvalidParams(`where: ${JSON.stringify(key)} is not a column of ${name}`);
   }

@@ -154,8 +154,8 @@ async function callFunctionTool(
   session: Session,
 ): Promise<ToolResult> {
   const routines = session.cache?.routines({ schema, name }) ?? [];
-  const known = new Set(routines.flatMap(({ parameters }) => parameters.map((each) => each.name)));
-  const unknown = Object.keys(values).find((key) => !known.has(key));
+  const names = new Set(routines.flatMap(({ parameters }) => parameters.map((each) => each.name)));
+  const unknown = Object.keys(values).find((key) => !names.has(key));
   if (routines.length > 0 && unknown !== undefined) {
     throw new InvalidParams(`${tool}: no parameter ${JSON.stringify(unknown)}`);
   }

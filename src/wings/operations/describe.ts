@@ -165,8 +165,8 @@ const samples: ReadonlyMap<unknown, unknown> = new Map<unknown, unknown>([
 
 function argumentSchema(name: string, planned: DataPlan): Schema {
   const parameters = planned.kind === "call" ? planned.call.routine.parameters : [];
-  const found = parameters.find((parameter) => parameter.name === name);
-  return found === undefined ? { type: "string" } : typeSchema(found.type);
+  const argument = parameters.find((parameter) => parameter.name === name);
+  return argument === undefined ? { type: "string" } : typeSchema(argument.type);
 }
 
 function relationIn(planned: DataPlan): Relation | null {
@@ -225,8 +225,8 @@ function rowSchema(planned: DataPlan, cache: SchemaCache): Schema | null {
   return nodeSchema(read.root, cache, relationIn(planned));
 }
 
-function nodeSchema(node: ReadNode, cache: SchemaCache, known: Relation | null = null): Schema {
-  const relation = known ?? (node.relation === null ? null : cache.relation(node.relation) ?? null);
+function nodeSchema(node: ReadNode, cache: SchemaCache, table: Relation | null = null): Schema {
+  const relation = table ?? (node.relation === null ? null : cache.relation(node.relation) ?? null);
   const entries = node.embeds.filter(({ hasOutput }) => hasOutput).flatMap((embed) =>
     embedEntries(embed, nodeSchema(embed.node, cache))
   );

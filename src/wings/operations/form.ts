@@ -92,12 +92,12 @@ function planned(action: Action): unknown {
 
 /** Sorts nodes by their texts, because their order has no effect. Adds their operands in this order. */
 function sortedTexts(nodes: readonly unknown[], operands: FormOperand[]): readonly string[] {
-  const found = nodes.map((node) => {
+  const parts = nodes.map((node) => {
     const own: FormOperand[] = [];
     return { text: blankText(node, own), own };
   }).sort((one, other) => one.text < other.text ? -1 : Number(one.text > other.text));
-  operands.push(...found.flatMap(({ own }) => own));
-  return found.map(({ text }) => text);
+  operands.push(...parts.flatMap(({ own }) => own));
+  return parts.map(({ text }) => text);
 }
 
 /** Returns JSON without cursors and operands. Operands are added to the list. */
@@ -106,8 +106,8 @@ function blankText(node: unknown, operands: FormOperand[]): string {
     if (!isJsonObject(each) || !blankKinds.has(each["kind"])) return each;
     const { value, values, cursor, ...others } = each;
     if (cursor === undefined) {
-      const own = (values ?? [String(value)]) as readonly string[];
-      operands.push({ isList: values !== undefined, values: own });
+      const texts = (values ?? [String(value)]) as readonly string[];
+      operands.push({ isList: values !== undefined, values: texts });
     }
     return others;
   });

@@ -98,8 +98,8 @@ export class OperationGuard implements RequestGuard {
 
   /** Returns the form of a request. It is not parsed if all requests of its shape have one form. */
   #formOf({ pieces, shape }: GuardedRequest): Form {
-    const known = shape === null ? undefined : this.#forms.get(shape.key);
-    if (known !== undefined) return withOffset(known, shape!);
+    const cachedForm = shape === null ? undefined : this.#forms.get(shape.key);
+    if (cachedForm !== undefined) return withOffset(cachedForm, shape!);
     const { request } = parseHead(pieces, this.#snapshot.config);
     const { query: { callArguments } } = request;
     const form = formOf(request, this.#snapshot);

@@ -13,8 +13,8 @@ export function nearestText(request: OperationLine, lines: readonly OperationLin
   const { line: { name }, text, at } = nearest;
   // The parameter with the difference, and what follows.
   const start = sent.slice(0, at).search(/[^?&]*$/);
-  const [found, expected] = [sent, text].map((each) => each.slice(start) || "nothing");
-  return `The nearest operation is ${name}: ${found} instead of ${expected}`;
+  const [actual, expected] = [sent, text].map((each) => each.slice(start) || "nothing");
+  return `The nearest operation is ${name}: ${actual} instead of ${expected}`;
 }
 
 /** Returns the line of an operation without its name and roles. */

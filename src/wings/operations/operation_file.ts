@@ -74,9 +74,9 @@ class LineReader {
   /** Returns the match of a sticky pattern at the current position, or null. */
   find(pattern: RegExp): string | null {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.text)?.[0] ?? null;
-    if (found !== null) this.#at += found.length;
-    return found;
+    const match = pattern.exec(this.text)?.[0] ?? null;
+    if (match !== null) this.#at += match.length;
+    return match;
   }
 
   take(pattern: RegExp, expected: string): string {
@@ -137,8 +137,8 @@ function readHeader(reader: LineReader): readonly [name: string, value: string] 
   const column = reader.column;
   const name = reader.take(/[\w-]+/y, "a header").toLowerCase();
   if (!headerNames.has(name)) {
-    const known = Array.from(headerNames.values()).join(", ");
-    reader.fail(`one of ${known}`, column);
+    const names = Array.from(headerNames.values()).join(", ");
+    reader.fail(`one of ${names}`, column);
   }
   reader.take(/:[ \t]*/y, "a colon");
   return [name, reader.take(/[\x20-\x7e]+/y, "a value of ASCII characters").trimEnd()];

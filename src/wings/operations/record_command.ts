@@ -25,9 +25,9 @@ async function record(
     isFile(file) ? readFileSync(file, "utf8") : "",
     (text) => writeFileSync(file, text),
   );
-  const own = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
+  const settings = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
   const openGuard = (snapshot: Snapshot) => new RecordingGuard(snapshot, recorder);
-  return await serve(own, { wings: [{ openGuard }] });
+  return await serve(settings, { wings: [{ openGuard }] });
 }
 
 /** Options without effect, because other threads cannot be recorded. */

@@ -46,10 +46,10 @@ export class OperationRecorder {
       ({ line: { body } }) => payload === null || allowsBody(body, payload),
     );
     if (sameForm.some((rule) => rule.line.roles.includes(role) && allows(rule, form))) return;
-    const known = sameForm.find((rule) => this.#added.includes(rule.line));
-    this.#added = known === undefined
+    const addedRule = sameForm.find((rule) => this.#added.includes(rule.line));
+    this.#added = addedRule === undefined
       ? [...this.#added, { ...line, name: this.#nameOf(line) }]
-      : this.#added.map((each) => each === known.line ? extended(known, form, role) : each);
+      : this.#added.map((each) => each === addedRule.line ? extended(addedRule, form, role) : each);
     this.#onChange(this.text);
   }
 
@@ -80,8 +80,8 @@ function isWritable(line: OperationLine, form: Form, snapshot: Snapshot): boolea
 /** Returns an operation with another role, and the limits of another form. */
 function extended({ line, form }: OperationRule, { rows }: Form, role: string): OperationLine {
   const higher = Array.from(rows, ([name, count]): [string, bigint] => {
-    const own = form.rows.get(name) ?? 0n;
-    return [name, own > count ? own : count];
+    const previous = form.rows.get(name) ?? 0n;
+    return [name, previous > count ? previous : count];
   });
   const query = withRows(line.query, new Map([...form.rows, ...higher]));
   return { ...line, roles: [...new Set([...line.roles, role])], query };

@@ -34,9 +34,9 @@ async function shadow({ config, flags }: CommandCall, context: CommandContext): 
   if (!(percent > 0 && percent <= 100)) throw new Error("expected --sample N with 0 < N <= 100");
   const isSampled = () => Math.random() * 100 < percent;
   const options = { upstream, fetch, tally, now: () => performance.now(), isSampled, pause: turn };
-  const own = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
+  const settings = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
   if (log !== undefined) {
-    return await context.withDatabase(own, async (appState) => {
+    return await context.withDatabase(settings, async (appState) => {
       await appState.reloadSchema();
       if (appState.snapshot.cache === null) throw new Error("the schema cache cannot be loaded");
       await replay(log, token, new Shadow({ ...options, handle: serviceHandler(appState) }));
@@ -46,7 +46,7 @@ async function shadow({ config, flags }: CommandCall, context: CommandContext): 
     });
   }
   const timer = setInterval(() => printError(tally.line()), reportMs);
-  const code = await context.serve(own, {
+  const code = await context.serve(settings, {
     opensConsole: false,
     front: (handle) => {
       const compared = new Shadow({ ...options, handle });
@@ -84,9 +84,9 @@ async function replay(log: string, token: string | undefined, shadow: Shadow): P
   const lines = createInterface({ input: createReadStream(log) })[Symbol.asyncIterator]();
   const work = async () => {
     for (let line = await lines.next(); !line.done; line = await lines.next()) {
-      const found = requestOfLine(line.value);
-      if (found !== null) tally.requests++;
-      const read = found && { ...found, headers };
+      const request = requestOfLine(line.value);
+      if (request !== null) tally.requests++;
+      const read = request && { ...request, headers };
       if (read === null || !isRead(read) || !isSampled()) continue;
       await shadow.compare(read, await shadow.request(read).catch(() => null));
     }

@@ -7,7 +7,7 @@ import type { TimedAnswer } from "./timed_answer.ts";
 type ReadAnswer = Omit<TimedAnswer, "milliseconds">;
 
 /** Texts of both sides by place: `status`, `header Content-Range`, `[].price`. */
-export type AnswerDifferences = ReadonlyMap<string, readonly [upstream: string, own: string]>;
+export type AnswerDifferences = ReadonlyMap<string, readonly [upstream: string, svc: string]>;
 
 /** Headers that clients of the interface use. */
 const comparedHeaders =
@@ -23,20 +23,20 @@ export interface CompareOptions {
 /** Returns the differences. If the statuses differ, headers and bodies are not compared. */
 export function compareAnswers(
   upstream: ReadAnswer,
-  own: ReadAnswer,
+  svc: ReadAnswer,
   options: CompareOptions,
 ): AnswerDifferences {
   const comparison = new AnswerComparison(options);
-  if (upstream.status !== own.status) {
-    comparison.add("status", errorOf(upstream), errorOf(own));
+  if (upstream.status !== svc.status) {
+    comparison.add("status", errorOf(upstream), errorOf(svc));
   } else if (!options.noise.has("status")) {
     for (const name of comparedHeaders) {
-      const [one, other] = [upstream, own].map(({ headers }) => headerText(headers, name));
+      const [one, other] = [upstream, svc].map(({ headers }) => headerText(headers, name));
       if (one !== other) comparison.add(`header ${name}`, one, other);
     }
-    if (upstream.text !== own.text) comparison.compare(bodyOf(upstream), bodyOf(own), "");
+    if (upstream.text !== svc.text) comparison.compare(bodyOf(upstream), bodyOf(svc), "");
   }
-  return comparison.found;
+  return comparison.differences;
 }
 
 function headerText(headers: Headers, name: string): string | undefined {
@@ -81,31 +81,31 @@ interface Element {
 
 /** Compares bodies. In the place of a value, `[]` is any index, so that rows share places. */
 class AnswerComparison {
-  readonly found = new Map<string, readonly [upstream: string, own: string]>();
+  readonly differences = new Map<string, readonly [upstream: string, svc: string]>();
 
   /** Texts of arrays and objects within other values. */
   readonly #texts = new WeakMap<object, string>();
 
   constructor(private readonly options: CompareOptions) {}
 
-  add(place: string, upstream: unknown, own: unknown): void {
-    if (this.options.noise.has(place) || this.found.has(place)) return;
-    this.found.set(place, [shownValue(upstream, place), shownValue(own, place)]);
+  add(place: string, upstream: unknown, svc: unknown): void {
+    if (this.options.noise.has(place) || this.differences.has(place)) return;
+    this.differences.set(place, [shownValue(upstream, place), shownValue(svc, place)]);
   }
 
-  compare(upstream: unknown, own: unknown, place: string): void {
-    if (this.#isNoise(place) || JSON.stringify(upstream) === JSON.stringify(own)) return;
-    if (place.length > maxPlaceChars) this.add(place, upstream, own);
-    else if (Array.isArray(upstream) && Array.isArray(own)) {
-      this.#compareArrays(upstream, own, `${place}[]`);
-    } else if (isJsonObject(upstream) && isJsonObject(own)) {
-      for (const name of new Set([...Object.keys(upstream), ...Object.keys(own)])) {
-        const [one, other] = [upstream, own].map((each) =>
+  compare(upstream: unknown, svc: unknown, place: string): void {
+    if (this.#isNoise(place) || JSON.stringify(upstream) === JSON.stringify(svc)) return;
+    if (place.length > maxPlaceChars) this.add(place, upstream, svc);
+    else if (Array.isArray(upstream) && Array.isArray(svc)) {
+      this.#compareArrays(upstream, svc, `${place}[]`);
+    } else if (isJsonObject(upstream) && isJsonObject(svc)) {
+      for (const name of new Set([...Object.keys(upstream), ...Object.keys(svc)])) {
+        const [one, other] = [upstream, svc].map((each) =>
           Object.hasOwn(each, name) ? each[name] : undefined
         );
         this.compare(one, other, `${place}.${name}`);
       }
-    } else this.add(place || "body", upstream, own);
+    } else this.add(place || "body", upstream, svc);
   }
 
   /** Returns whether a value is ignored. Values of an array with another length are ignored, too. */
@@ -113,13 +113,13 @@ class AnswerComparison {
     return this.options.noise.has(place) || this.options.noise.has(`${place}[]`);
   }
 
-  #compareArrays(upstream: readonly unknown[], own: readonly unknown[], place: string): void {
-    const [elements, ownElements] = [this.#elements(upstream, place), this.#elements(own, place)];
+  #compareArrays(upstream: readonly unknown[], svc: readonly unknown[], place: string): void {
+    const [elements, ownElements] = [this.#elements(upstream, place), this.#elements(svc, place)];
     const differsAt = elements.findIndex(({ text }, at) => text !== ownElements[at]?.text);
-    if (differsAt < 0 && upstream.length === own.length) return;
+    if (differsAt < 0 && upstream.length === svc.length) return;
     const [rows, ownRows] = [without(elements, ownElements), without(ownElements, elements)];
-    if (upstream.length !== own.length) {
-      const [one, other] = [{ rows: upstream.length }, { rows: own.length }];
+    if (upstream.length !== svc.length) {
+      const [one, other] = [{ rows: upstream.length }, { rows: svc.length }];
       this.add(place, { ...one, only: rows[0]?.value }, { ...other, only: ownRows[0]?.value });
     } else if (rows.length === 0) {
       this.add(`order of ${place}`, elements[differsAt]!.value, ownElements[differsAt]!.value);

@@ -72,14 +72,14 @@ export class Shadow {
     if (upstream === null || isOverload) return void tally.notCompared++;
     try {
       const request = new Request(new URL(base).origin + target, { method, headers });
-      const own = await this.#answer(() => handle(request, { isUnlogged: true }));
-      const durations = [upstream.milliseconds, own.milliseconds] as const;
+      const svc = await this.#answer(() => handle(request, { isUnlogged: true }));
+      const durations = [upstream.milliseconds, svc.milliseconds] as const;
       const options = { order: rowOrder(target), noise: new Set<string>() };
-      const found = compareAnswers(upstream, own, options);
-      if (found.size === 0) return tally.add(read, found, durations);
+      const differences = compareAnswers(upstream, svc, options);
+      if (differences.size === 0) return tally.add(read, differences, durations);
       // Values of now() and the like differ between two answers of the upstream, too.
       const noise = new Set(compareAnswers(upstream, await this.request(read), options).keys());
-      tally.add(read, compareAnswers(upstream, own, { ...options, noise }), durations);
+      tally.add(read, compareAnswers(upstream, svc, { ...options, noise }), durations);
     } catch {
       tally.notCompared++;
     }

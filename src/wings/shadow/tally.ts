@@ -76,8 +76,8 @@ function exampleOf({ method, target }: ReadLine, differences: AnswerDifferences)
   const isSecret = isSecretName(target.split("?")[0]!);
   const lines = Array.from(
     differences,
-    ([place, [upstream, own]]) =>
-      `  ${shownText(place)}${isSecret ? "" : `: upstream ${upstream}, svc ${own}`}`,
+    ([place, [upstream, svc]]) =>
+      `  ${shownText(place)}${isSecret ? "" : `: upstream ${upstream}, svc ${svc}`}`,
   );
   return [`${method} ${shownTarget(target)}`, ...lines.slice(0, maxShown)];
 }

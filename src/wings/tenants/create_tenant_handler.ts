@@ -59,10 +59,10 @@ export function tenantHandler<Options>(
     await tenant.opening.then((handler) => handler.close(), () => {});
   };
   const use = ({ name, options }: ResolvedTenant<Options>): OpenHandler => {
-    const found = tenants.get(name);
+    const entry = tenants.get(name);
     tenants.delete(name);
     const opening = () => Promise.resolve().then(options).then((each) => create(each, name));
-    const tenant = found ?? { opening: opening(), requests: 0, close: null };
+    const tenant = entry ?? { opening: opening(), requests: 0, close: null };
     tenants.set(name, tenant);
     const [oldest] = tenants.keys();
     if (tenants.size > max) void forget(oldest!);

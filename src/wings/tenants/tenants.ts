@@ -234,8 +234,8 @@ function folderSource(folder: string) {
   /** Returns the version of a tenant's definition; null if the tenant is unknown. */
   const versionOf = (name: string): string | null => {
     try {
-      const found = statSync(pathOf(name), { throwIfNoEntry: false });
-      return found?.isFile() ? `${found.mtimeMs} ${found.size} ${found.ino}` : null;
+      const stats = statSync(pathOf(name), { throwIfNoEntry: false });
+      return stats?.isFile() ? `${stats.mtimeMs} ${stats.size} ${stats.ino}` : null;
     } catch {
       return null;
     }
