@@ -232,7 +232,7 @@ function functionName(fields: ErrorFields, context: AdviceContext): string | nul
   return `Perhaps you meant /rpc/${pathSegment(routine.name)}${names && ` with ${names}`}`;
 }
 
-/** A JSON text in a form is the name of a field. curl sends forms unless a header says otherwise. */
+/** A JSON text in a form is the name of a field. curl sends forms unless a header names a type. */
 export function formBody({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
   const isForm = pieces.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
   return isForm && /^\s*[{[]/.test(subject?.column ?? subject?.names?.[0] ?? "")

@@ -19,7 +19,7 @@ const protocol = /^TLSv1(?:\.[1-3])?$/i;
 /** Matches no value, for parameters that svc does not support and must not ignore. */
 const noValue = /(?!)/;
 
-/** Keywords with any text as value. Those of the last line have no effect here. */
+/** Keywords with any text as value. Keywords of the last line have no effect here. */
 const texts = [
   ..."application_name dbname fallback_application_name options password user".split(" "),
   ..."sslcert sslcrl sslkey sslpassword sslrootcert".split(" "),

@@ -136,7 +136,7 @@ function preferCount({ count }: RowArguments): Pick<McpCall, "prefer"> {
   return count === undefined ? {} : { prefer: `count=${count}` };
 }
 
-/** Makes the result of a call: an error, a value, or the rows of a page; all rows without one. */
+/** Makes the result of a call: an error, a value, or the rows of a page. The page null has all rows. */
 export async function rowsResult(
   call: Call,
   reply: McpReply,

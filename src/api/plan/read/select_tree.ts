@@ -201,7 +201,7 @@ function findPlace(root: Draft, path: readonly string[], config: PathConfig): Le
   return { draft, aggregate: null };
 }
 
-/** Returns whether a node has aggregates. Those of a spread belong to the parent node, without filters. */
+/** Returns whether a node has aggregates. Aggregates of a spread belong to its parent. */
 function hasAggregate({ item, fields }: Draft, alias: string): boolean {
   return item?.kind !== "spread" &&
     fields.some((item) => isKeyed(item) && item.alias === alias && isAggregateItem(item));

@@ -1,4 +1,4 @@
-/** Says which rows were written, with a link to them. @module */
+/** Shows which rows were written, with a link to them. @module */
 import type { ConsoleRelation } from "../server/console_schema.ts";
 import { cellText } from "./cells.ts";
 import { type GridRow, hasKey, keyQuery } from "./edit.ts";
