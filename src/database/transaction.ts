@@ -150,7 +150,7 @@ export interface StandbyUse {
   readonly schemaAgeMs?: number;
 }
 
-/** Receives the progress of a transaction. If a transaction is sent again, it begins again. */
+/** Receives the progress of a transaction. A transaction that is sent again calls `begun` again. */
 export interface TransactionEvents {
   begun(): void;
   held(result: HeldResult): void;

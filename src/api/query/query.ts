@@ -67,9 +67,9 @@ export const resultColumn = {
    * Reads that may be truncated, and pages by a cursor: `1` if more rows follow in reading order.
    */
   more: 4,
-  /** Pages by a cursor: the cursor of the first row; NULL if no rows precede the page. */
+  /** In pages by a cursor: the cursor of the first row; NULL if no rows precede the page. */
   firstCursor: 5,
-  /** Pages by a cursor: the cursor of the last row; NULL if no rows follow the page. */
+  /** In pages by a cursor: the cursor of the last row; NULL if no rows follow the page. */
   lastCursor: 6,
 } as const;
 

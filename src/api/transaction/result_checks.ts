@@ -53,7 +53,7 @@ const affectedCount = [resultColumn.affected, resultColumn.rows] as const;
 
 const one = { columns: rowCount, min: 1, max: 1 } as const;
 
-/** Checks a write with `If-Match`: it must change rows (with tags, one row), and insert none. */
+/** Checks a write with `If-Match`: it must change rows, with entity tags one row. A PUT must insert none. */
 function preconditionCheck(plan: DataPlan): readonly ResultCheck[] {
   const precondition = plan.kind === "mutate" ? plan.mutate.precondition : undefined;
   if (precondition === undefined) return noChecks;

@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text, keepDigits as (this: unknown, key: string, value: unknown) => unknown);
 }
 
-/** Whether a value is a number that keeps its text. */
+/** Returns whether a value is a number of `JSON.rawJSON`, which is printed with its original digits. */
 export function isRawJson(value: unknown): value is { readonly rawJSON: string } {
   return json.isRawJSON?.(value) ?? false;
 }

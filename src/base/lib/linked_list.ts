@@ -31,7 +31,7 @@ export class LinkedList<Item extends ListMember<Item>> {
     return this.#size;
   }
 
-  /** Adds a member of no list before another one, or as the last one. */
+  /** Inserts an item before `next`, or at the end if `next` is null. The item must not be in a list. */
   add(item: Item, next: Item | null = null): void {
     const previous = next === null ? this.#last : next.previous;
     item.list = this;

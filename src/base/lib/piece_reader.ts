@@ -64,11 +64,11 @@ const fullShare = 0.9;
 /**
  * Joins the available chunks (RFC 9112, section 7.1) to longer ones.
  *
- * Deno 2.9 fills the buffer from the socket before each read, whatever it has stored already, but a
- * read ends with its chunk. If chunks are shorter than the buffer, Deno stores more and more of the
- * body, and moves all of it for each read. Tokio, Deno's event loop, permits 128 reads from sockets
- * per turn (https://docs.rs/tokio/latest/tokio/task/coop/index.html). A joined chunk takes as much
- * memory as its parts, or more.
+ * Before each read, Deno 2.9 fills the buffer from the socket, and adds its bytes to the stored
+ * ones. A read returns at most one chunk. If chunks are shorter than the buffer, Deno stores more
+ * and more of the body, and moves all of it for each read. Tokio, Deno's event loop, permits 128
+ * reads from sockets per turn (https://docs.rs/tokio/latest/tokio/task/coop/index.html). A joined
+ * chunk takes at least as much memory as its parts.
  */
 function joinedReader(byob: ReadableStreamBYOBReader, pause: () => Promise<void>): PieceReader {
   const piece = new Uint8Array(pieceBytes);

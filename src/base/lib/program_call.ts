@@ -77,7 +77,7 @@ function installedCall({ module, script, folder, path, deno }: ProcessStart): st
   return `${deno === null ? "node" : "deno run -A"} ${shellWord(bin)}`;
 }
 
-/** Returns a path from a folder if it is inside, else the path itself. */
+/** Returns a path relative to a folder if the folder contains it, otherwise the unchanged path. */
 function pathFrom(folder: string, path: string): string {
   const near = relative(folder, path);
   return near === "" || near.startsWith("..") ? path : near;

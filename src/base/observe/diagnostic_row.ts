@@ -15,9 +15,9 @@ export interface ReportedError {
 export interface DiagnosticRow<Fields> {
   /** The least verbose log level that includes the events. */
   readonly severity: LogLevel;
-  /** The level that lines of JSON have. */
+  /** The level in log lines of the JSON format. */
   readonly level: LogLevel;
-  /** An array has several lines. */
+  /** Returns the text of an event; an array for several lines. */
   readonly text: (event: Fields, call: CallWords) => string | readonly string[];
 }
 

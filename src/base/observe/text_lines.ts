@@ -16,7 +16,7 @@ export interface LineFormat {
  *
  * `<client> - <role> [<time>] "<METHOD> <target> HTTP/1.1" <status> <bytes> "<referer>" "<agent>"`
  *
- * and `<time>: <text>` for other events; one with several texts has several lines. Times are
+ * and `<time>: <text>` for other events. An event with several texts has several lines. Times are
  * `dd/Mon/yyyy:HH:MM:SS ±zzzz`. `offsetMinutes` returns the minutes by which local time is ahead of UTC.
  *
  * Text from a client cannot end its field or the line. A backslash escapes quotes and backslashes.

@@ -138,7 +138,7 @@ export class Listener {
     this.#track(probe.start(channel, (result) => onProbed(result, channel)));
   }
 
-  /** {@linkcode stop} waits for it. */
+  /** Adds a promise to the ones for which {@linkcode stop} waits. */
   #track(started: Promise<void>): void {
     const tracked = started.finally(() => void this.#unsettled.delete(tracked));
     this.#unsettled.add(tracked);
@@ -149,7 +149,7 @@ export class Listener {
     this.options.probe?.arrived(payload);
     const what = payloads.get(payload);
     if (what === undefined) return;
-    // Revocations are frequent, and reported when they are loaded.
+    // Reloads of revocations are frequent, and the load reports them.
     if (what === "schema" || what === "config") {
       this.options.observe({ kind: "reload-requested", what, channel });
     }

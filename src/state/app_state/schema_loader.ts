@@ -123,7 +123,7 @@ export class SchemaLoader {
     }
   }
 
-  /** Reads the catalogue once, without serving. Reports a failure and rejects. */
+  /** Reads the catalogue for a command that serves no requests. Reports a failure and rejects. */
   async readOnce(config: Config): Promise<SchemaCacheData> {
     try {
       const { data, ms } = await this.#read(config);

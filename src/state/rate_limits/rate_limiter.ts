@@ -26,7 +26,7 @@ export interface RateLimits {
   /** The other policies. */
   readonly afterToken: readonly PreparedPolicy[];
   readonly table: ArrivalTable;
-  /** Path prefix after which a relation is named, or null. */
+  /** Prefix of paths that end with a relation, such as `live-path`; null if no wing has such paths. */
   readonly relationPrefix: string | null;
 }
 

@@ -135,7 +135,7 @@ function linkKey({ child, parent, upwards }: Link): string {
   return `${child.oid} ${parent.oid} ${pairs}`;
 }
 
-/** A table, or a view of it. `names` returns the names that a table column has there. */
+/** A table or a view. `names` returns the columns of `end` that show a column of the table. */
 interface TableExposure {
   readonly end: RelationshipEnd;
   readonly names: (column: number) => readonly string[];

@@ -18,7 +18,7 @@ export interface Column {
   readonly nullable: boolean;
   /** Formatted type with modifier: `character varying(10)`, `api.color`, `integer[]`. */
   readonly declaredType: string;
-  /** Type below all domains, without modifier, if in `pg_catalog`; else the declared type. */
+  /** Base type of domains, without modifier, if it is in `pg_catalog`; otherwise the declared type. */
   readonly baseType: string;
   readonly maxLength: number | null;
   /** SQL of the column's default, else the domain's, else `nextval` of an identity column. */
@@ -277,7 +277,7 @@ export interface SchemaCache {
   column(relation: QualifiedName, column: string): Column | undefined;
   /** Returns the names of all relations of a schema, sorted. */
   relationNames(schema: string): readonly string[];
-  /** Returns the relationships to one schema, in the order of ambiguity errors. */
+  /** Returns the relationships to one schema, in the order in which ambiguity errors list them. */
   relationships(origin: QualifiedName, foreignSchema: string): readonly Relationship[];
   /** Returns the names of the relations of a schema that have relationships within it, sorted. */
   relatedOrigins(schema: string): readonly string[];

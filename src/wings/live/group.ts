@@ -59,7 +59,7 @@ export interface GroupHost {
   /** Calls {@linkcode LiveGroup.run} when the number of runs permits. */
   enqueue(group: LiveGroup): void;
   remove(group: LiveGroup): void;
-  /** Returns `183` if `bytes` more for `user` would exceed the memory, even without unused groups. */
+  /** Reserves memory for `user`, and ends unused groups if it lacks. Returns `183` if it still lacks. */
   reserve(bytes: number, user: LiveGroup | null): ServiceError | null;
 }
 

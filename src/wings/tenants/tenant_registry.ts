@@ -262,7 +262,7 @@ export class TenantRegistry {
     this.#waiting.shift()?.();
   }
 
-  /** Closes a tenant for each load that waits for a place, preferably one without requests. */
+  /** For each load that waits for a place, closes a tenant, preferably a tenant without requests. */
   #makeRoom(): void {
     for (let needed = this.#waiting.length - this.#closing.size; needed > 0; needed--) {
       const loaded = [...this.#slots.values()].filter(({ tenant }) => tenant !== null);

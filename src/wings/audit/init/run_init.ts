@@ -205,7 +205,7 @@ function configText(
   },
 ): string {
   const secret = previous?.jwtSecret ?? null;
-  // Names of schemas and roles are choices.
+  // `choices` and `dbUri` already have the values of these options.
   const chosen: ReadonlySet<string> = new Set(["db-uri", "db-schemas", "db-anon-role"]);
   const overrides = Array.from(config.flags, ([key, { value }]) => [key, value] as const)
     .filter(([key]) => !chosen.has(key));

@@ -39,7 +39,7 @@ export async function mutationText(files: readonly NamedCases[]) {
           return hasEffect ? `no case notices: ${sql}` : "";
         }).catch((error) => {
           const message = refusal(error);
-          // A materialized view has no such option, nor has PostgreSQL 14.
+          // Materialized views and PostgreSQL 14 have no `security_invoker`.
           return sql.startsWith("alter view") ? "" : `cannot test: ${sql}: ${message}`;
         });
         if (line === null) noticed.add(sql);
