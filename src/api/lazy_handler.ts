@@ -121,8 +121,9 @@ function closedResponse(request: Request, dialect: Dialect = svcDialect): Respon
 /** Loads the schema of an embedded database, whose start may exceed the time limit of a
  * transaction. Throws an `Error` if no schema cache is available. */
 async function becomeReady(appState: AppState): Promise<void> {
-  if (appState.snapshot.cache === null && appState.database.start !== undefined) {
-    await appState.database.start();
+  const { snapshot: { cache }, database: { embedded } } = appState;
+  if (cache === null && embedded !== undefined) {
+    await embedded.start();
     await appState.reloadSchema();
   }
   const { snapshot } = appState;

@@ -47,16 +47,23 @@ export interface Subscription {
 
 export interface SubscriptionEvents {
   notified(payload: string): void;
-  /** Emitted once when the connection is lost, after {@linkcode Subscribe} has resolved. */
+  /** Emitted once when the connection is lost, after `subscribe` has resolved. */
   lost(reason: string): void;
 }
 
-/** Listens to a channel. Rejects if that fails. */
-export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
+export interface Notifications {
+  /** Listens to a channel. Rejects if that fails. */
+  subscribe(channel: string, events: SubscriptionEvents): Promise<Subscription>;
+  /** Sends a notification over a connection of the pool, or a separate one if the pool has a single
+   * connection. Rejects on failure. Absent if there can be no pooler that loses notifications. */
+  notify?(channel: string, payload: string): Promise<void>;
+}
 
-/** Sends a notification over a connection of the pool, or a separate one if the pool has a single
- * connection. Rejects on failure. */
-export type Notify = (channel: string, payload: string) => Promise<void>;
+export interface EmbeddedDatabase {
+  /** Starts the database before its first transaction. Resolves with the result of its SQL; null
+   * without SQL. Rejects with an `Error` of one line. */
+  start(): Promise<"applied" | "unchanged" | "changed" | null>;
+}
 
 export type ConnectionStep =
   | "being established"
@@ -144,6 +151,20 @@ export interface Standbys {
   counts(): ReplicaCounts;
 }
 
+/** Connections of a pool that stay open. */
+export interface OpenSockets {
+  /** Queries the server over an idle connection; null if none is idle. Rejects if no answer arrives
+   * within 5 s, and closes the connection. */
+  ask(): Promise<void> | null;
+  /** Tests each idle connection by a query before its next use. Closes it if no answer arrives
+   * within a second. */
+  suspect(): void;
+  /** Whether the last connection is encrypted; null before the first one over a network. */
+  isEncrypted(): boolean | null;
+  /** Stores the bodies of slow readers, which would otherwise occupy their connections. */
+  readonly bodySpool: BodySpool;
+}
+
 /** A PostgreSQL database: pooled, opened per request, or embedded. */
 export interface Database {
   /**
@@ -163,34 +184,19 @@ export interface Database {
   /** Closes idle connections now, and busy ones when they are returned. New connections replace them. */
   flush(): void;
   counts(): PoolCounts;
-  /** Queries the server over an idle connection; null if none is idle. Rejects if no answer arrives
-   * within 5 s, and closes the connection. Absent without a pool of sockets. */
-  ask?(): Promise<void> | null;
-  /** Tests each idle connection by a query before its next use. Closes it if no answer arrives
-   * within a second. Absent without a pool of sockets. */
-  suspect?(): void;
+  /** Seconds that transactions waited for a connection; absent without a pool. */
+  readonly queueSeconds?: Histogram;
+  /** Absent for an embedded database, and if each transaction opens a connection. */
+  readonly sockets?: OpenSockets;
   /** Present if standbys may execute reads. Without it, `standby` and `wantsBookmark` of transactions
    * have no effect. */
   readonly standbys?: Standbys;
-  /** Whether a statement can be canceled while it runs. Default: true. */
-  readonly canCancel?: boolean;
-  /** Null if connections do not live long enough to listen. */
-  readonly subscribe: Subscribe | null;
-  /**
-   * Starts an embedded database before its first transaction. Resolves with the result of its SQL; null
-   * without SQL. Rejects with an `Error` of one line. Absent for other databases.
-   */
-  start?(): Promise<"applied" | "unchanged" | "changed" | null>;
-  /** Sends a notification, to test whether a pooler loses it. Absent if there can be no pooler. */
-  readonly notify?: Notify;
+  /** Absent if connections do not live long enough to listen. */
+  readonly notifications?: Notifications;
+  /** Present for an embedded database, whose running statements cannot be canceled. */
+  readonly embedded?: EmbeddedDatabase;
   /** Applies options. Replaces connections for which they differ, as {@linkcode flush} does. */
   configure(options: DatabaseOptions): void;
-  /** Whether the last connection is encrypted; null before the first one over a network. Absent without sockets. */
-  isEncrypted?(): boolean | null;
-  /** Seconds that transactions waited for a connection; absent without a pool. */
-  readonly queueSeconds?: Histogram;
-  /** Stores the bodies of slow readers. Absent if slow readers occupy their connections instead. */
-  readonly bodySpool?: BodySpool;
   watch(watcher: DatabaseWatcher): void;
   /** Closes all connections; transactions in progress finish first. */
   close(): Promise<void>;

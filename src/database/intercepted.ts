@@ -13,7 +13,6 @@ export function interceptedDatabase(
     version: () => database.version(),
     counts: () => database.counts(),
     close: () => Promise.resolve(),
-    subscribe: null,
     flush: ignore,
     configure: ignore,
     watch: ignore,

@@ -260,8 +260,8 @@ async function notifyItself(port: number) {
     dialect: { namesApplicationInKeywords: true },
   }, { embeddedInit: null, applicationName: "test" });
   const { promise, resolve } = Promise.withResolvers<string>();
-  const subscription = await database.subscribe!("svc", { notified: resolve, lost: resolve });
-  await database.notify!("svc", "it's a probe");
+  const subscription = await database.notifications!.subscribe("svc", { notified: resolve, lost: resolve });
+  await database.notifications!.notify!("svc", "it's a probe");
   return { arrived: promise, close: () => subscription.close().then(() => database.close()) };
 }
 

@@ -82,7 +82,7 @@ function commonParts(appState: HandlerState, { loading, pathHosts }: ContextOpti
     dialect,
     now,
     pathHosts,
-    bodySpool: database.bodySpool ?? newSpool(),
+    bodySpool: database.sockets?.bodySpool ?? newSpool(),
     inFlight: new RequestsInFlight(),
     counters: countersOf(appState),
     earlyAnswers: earlyAnswers(appState, loading),

@@ -32,7 +32,7 @@ import { type ReadingRequest, withReplicas } from "./bookmarks.ts";
 /** A request whose transactions run. */
 export interface RunningRequest extends Caller, ReadingRequest {
   readonly context: ReadingRequest["context"] & {
-    readonly database: Pick<Database, "canCancel" | "transaction">;
+    readonly database: Pick<Database, "embedded" | "transaction">;
   };
   readonly timing: RequestTiming | null;
   /** Collects the statements; null if they are not logged. */
@@ -164,8 +164,8 @@ export class ScriptRun {
     if (access !== "read write" || end !== "commit") return false;
     if (key !== null || checks.some((each) => each.length > 0)) return true;
     if (batch === null) return false;
-    const { canCancel = true } = this.#request.context.database;
-    return !canCancel ||
+    const { embedded } = this.#request.context.database;
+    return embedded !== undefined ||
       operations.some(({ planned: { plan } }) =>
         plan.kind !== "mutate" || plan.mutate.read !== null
       );

@@ -19,8 +19,6 @@ const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock
  * A database that opens a connection for each transaction. `connect` opens and authenticates it.
  */
 export class UnpooledDatabase implements Database {
-  /** Null, because no socket lives long enough for a subscription. */
-  readonly subscribe = null;
   readonly #running = new Set<Promise<void>>();
   #opening = 0;
   #closed = false;

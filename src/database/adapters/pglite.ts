@@ -37,14 +37,15 @@ export function openEmbedded(
     version: () => pool.version(),
     flush: () => pool.flush(),
     counts: () => pool.counts(),
-    canCancel: false,
     queueSeconds: pool.queueSeconds,
     configure: (changed) => pool.configure({ ...changed, prepare: changed.prepare !== false }),
     watch: (watcher) => pool.watch(watcher),
-    start: () => engine.start(),
-    subscribe: async (channel, events) => {
-      const version = await pool.version();
-      return { version, place: config.dbUri, close: await engine.subscribe(channel, events) };
+    embedded: { start: () => engine.start() },
+    notifications: {
+      subscribe: async (channel, events) => {
+        const version = await pool.version();
+        return { version, place: config.dbUri, close: await engine.subscribe(channel, events) };
+      },
     },
     close: () => pool.close().then(() => engine.close()),
   };

@@ -8,6 +8,7 @@ import {
   type DatabaseConfig,
   type DatabaseDependencies,
   type DatabaseOptions,
+  type Notifications,
 } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import { duplicateStatement, type StaleStatement } from "../protocol/server_error.ts";
@@ -80,9 +81,13 @@ export function openPool(
   });
   return {
     ...pooledDatabase(pool, preparation),
-    ...notifications(pool, targets, { config, dependencies }),
-    isEncrypted: () => isEncrypted,
-    bodySpool: spool,
+    notifications: notifications(pool, targets, { config, dependencies }),
+    sockets: {
+      ask: () => pool.ask(),
+      suspect: () => pool.suspect(),
+      isEncrypted: () => isEncrypted,
+      bodySpool: spool,
+    },
     watch: (watcher) => {
       onPooler = watcher.onPooler;
       pool.watch(watcher);
@@ -111,7 +116,7 @@ function notifications(
     readonly config: DatabaseConfig;
     readonly dependencies: DatabaseDependencies;
   },
-): Pick<Database, "notify" | "subscribe"> {
+): Notifications {
   const channelUri = config.dbChannelUri ?? null;
   const channelTargets = channelUri === null
     ? targets
@@ -140,8 +145,6 @@ function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
     },
     flush: () => pool.flush(),
     counts: () => pool.counts(),
-    ask: () => pool.ask(),
-    suspect: () => pool.suspect(),
     queueSeconds: pool.queueSeconds,
     configure: (changed) => preparation.configure(changed),
   } satisfies Partial<Database>;

@@ -23,8 +23,6 @@ const options = {
  * transaction's. Bodies are complete, not streams.
  */
 export class SavepointDatabase implements Database {
-  /** Null, because a notification would only be sent at COMMIT, and the transaction rolls back. */
-  readonly subscribe = null;
   #connection: Connection;
   #closedReason: string | null = null;
   #queue: Promise<void> = Promise.resolve();

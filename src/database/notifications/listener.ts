@@ -2,14 +2,14 @@
 import type { Observation } from "../../base/observe/observation.ts";
 import { withTimeout } from "../../base/lib/time_limits.ts";
 import { nextBackoff, type Schedule } from "../../base/lib/timers.ts";
-import type { Subscribe, Subscription } from "../database.ts";
+import type { Notifications, Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 
 export type ReloadTarget = "schema" | "config" | "revocations";
 
 export interface ListenerOptions {
-  readonly subscribe: Subscribe;
+  readonly notifications: Pick<Notifications, "subscribe">;
   /** Tests whether notifications arrive; null if they cannot be lost. */
   readonly probe: NotificationProbe | null;
   readonly onReloadRequested: (what: ReloadTarget) => void;
@@ -113,7 +113,7 @@ export class Listener {
     this.#retry = null;
     const mayHaveMissed = this.#mayHaveMissed;
     this.#mayHaveMissed = true;
-    const connecting = this.options.subscribe(channel, {
+    const connecting = this.options.notifications.subscribe(channel, {
       notified: (payload) => this.#notified(attempt, channel, payload),
       lost: (reason) => this.#failed(attempt, channel, reason),
     }).then(

@@ -1,11 +1,11 @@
 /** Tests whether notifications arrive. A pooler in transaction mode gives the server connection to
  * other clients after LISTEN, without an error, so they get lost. @module */
 import { type Schedule, schedule } from "../../base/lib/timers.ts";
-import type { Database, Notify } from "../database.ts";
+import type { Notifications } from "../database.ts";
 
 interface NotificationProbeOptions {
   /** Sends a notification over another connection than the listening one. */
-  readonly notify: Notify;
+  readonly notify: Required<Notifications>["notify"];
   readonly makeNonce: () => string;
   readonly schedule: Schedule;
 }
@@ -60,7 +60,7 @@ export class NotificationProbe {
 }
 
 /** Returns the probe of a database; null if no pooler can lose notifications. */
-export function notificationProbe({ notify }: Pick<Database, "notify">): NotificationProbe | null {
+export function notificationProbe({ notify }: Notifications): NotificationProbe | null {
   if (notify === undefined) return null;
   return new NotificationProbe({ notify, makeNonce: () => crypto.randomUUID(), schedule });
 }

@@ -66,8 +66,6 @@ export class Pool implements Database {
   #closed: Deferred<void> | null = null;
   /** Receives the events of the pool; null in all but the most detailed log. */
   #trace: PoolTrace | null = null;
-  /** Null here: adapters add subscriptions, because the pool's connections do not listen. */
-  readonly subscribe = null;
 
   constructor(private readonly options: PoolOptions) {
     const { prepare, sharesSession = !prepare } = options;

@@ -38,12 +38,16 @@ type FallbackReason =
 
 /** Returns a database with standbys, which execute reads after a call of {@linkcode Standbys.observe}. */
 export function replicatedDatabase(options: ReplicatedOptions): Database {
-  const { primary } = options;
+  const { primary, primary: { sockets } } = options;
   const set = new StandbySet(options);
   const router = new ReadRouter(primary, set, options.clock);
   const databases = [primary, ...set.standbys.map(({ server }) => server.database)];
+  const suspect = () => {
+    for (const database of databases) database.sockets?.suspect();
+  };
   return {
     ...primary,
+    ...(sockets === undefined ? {} : { sockets: { ...sockets, suspect } }),
     transaction: (transaction, caller) => router.transaction(transaction, caller),
     standbys: {
       observe: () => set.start(),
@@ -55,9 +59,6 @@ export function replicatedDatabase(options: ReplicatedOptions): Database {
         fallbacks: router.fallbacks,
         retries: router.retries,
       }),
-    },
-    suspect() {
-      for (const database of databases) database.suspect?.();
     },
     flush() {
       for (const database of databases) database.flush();

@@ -59,7 +59,7 @@ export async function openStart(
   const { config } = first;
   const database = await openConfiguredDatabase(config, first.file);
   try {
-    await database.start?.();
+    await database.embedded?.start();
     const facts = await readFacts(database, config.dbAnonRole);
     const choice = chooseDefaults(facts, {
       schemas: config.dbSchemas === unsetSchemas ? null : config.dbSchemas,

@@ -24,7 +24,7 @@ export async function withAppState<Result>(
   const log = openLog(config, callWords(args));
   try {
     const database = opened ?? await openConfiguredDatabase(config, file);
-    await database.start?.();
+    await database.embedded?.start();
     const { observe } = log;
     const source = () => initialSource;
     // A fatal failure also rejects the task, which ends the process.

@@ -174,7 +174,7 @@ async function makeTeam(config: Config, observe: Log["observe"]): Promise<Worker
 
 /** Starts an embedded database. Rejects if its SQL fails, or if another process uses its folder. */
 async function startEmbedded({ database, observe }: AppState, reader: ConfigReader): Promise<void> {
-  if (await database.start?.() !== "changed") return;
+  if (await database.embedded?.start() !== "changed") return;
   const { dbUri, dbEmbeddedInit } = reader.config;
   observe({
     kind: "embedded-init-changed",

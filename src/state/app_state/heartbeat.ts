@@ -4,7 +4,7 @@ import type { Database } from "../../database/database.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 
 interface HeartbeatOptions {
-  readonly database: Pick<Database, "ask" | "suspect" | "version">;
+  readonly database: Pick<Database, "sockets" | "version">;
   /** Sends a query over the listening connection; null without such a connection. Default: null. */
   readonly askListener?: () => Promise<void> | null;
   /** Called when the database answers again. Default: nothing is called. */
@@ -38,7 +38,7 @@ export class Heartbeat {
 
   /** Starts the checks, unless open connections cannot be queried. */
   start(): void {
-    if (this.#options.database.ask !== undefined) this.#pause();
+    if (this.#options.database.sockets !== undefined) this.#pause();
   }
 
   stop(): void {
@@ -54,7 +54,7 @@ export class Heartbeat {
 
   #ask(): void {
     const { askListener, database, now, schedule } = this.#options;
-    const question = askListener?.() ?? database.ask?.() ??
+    const question = askListener?.() ?? database.sockets?.ask() ??
       (this.isSilent ? database.version() : null);
     if (question === null) return this.#pause();
     const askedAt = now();
@@ -74,7 +74,7 @@ export class Heartbeat {
     this.#silentSince = since;
     this.#options.observe?.({ kind: "database-silent" });
     // No open connection may be trusted.
-    this.#options.database.suspect?.();
+    this.#options.database.sockets?.suspect();
   }
 
   #recordAnswer(): void {

@@ -84,16 +84,16 @@ export class ReloadNotifications {
 
   #makeListener(): Listener | null {
     const { state, onBrokenQueue, onMissed } = this.#parts;
-    const { database, database: { subscribe }, failurePolicy, now, observe } = state;
-    if (subscribe === null) return null;
+    const { database: { notifications }, failurePolicy, now, observe } = state;
+    if (notifications === undefined) return null;
     return new Listener({
-      subscribe,
+      notifications,
       isRetried: (reason) => !failurePolicy.exitOnListenerFailure(reason),
       onBrokenQueue,
       onMissed,
       observe,
       now,
-      probe: notificationProbe(database),
+      probe: notificationProbe(notifications),
       onReloadRequested: (what) => this.#request(what),
       onProbed: (result, channel) => this.#recordProbe(result, channel),
       schedule,

@@ -3,7 +3,6 @@
 import type { Config } from "../config/options.ts";
 import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
-import { isEmbedded } from "../../database/open.ts";
 import { unsupportedVersion } from "../../database/server_version.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -92,7 +91,7 @@ export class ServerCheck {
   }
 
   #reportEncryption(): void {
-    const isEncrypted = this.#state.database.isEncrypted?.() ?? null;
+    const isEncrypted = this.#state.database.sockets?.isEncrypted() ?? null;
     if (isEncrypted === null || this.#isEncryptionReported) return;
     this.#isEncryptionReported = true;
     this.#state.observeFinding({ kind: "connections-encrypted", isEncrypted });
@@ -100,7 +99,7 @@ export class ServerCheck {
 
   #warnOfConnections(maxConnections: number): void {
     const { database, observe, snapshot: { config } } = this.#state;
-    if (isEmbedded(config.dbUri) || database.subscribe === null) return;
+    if (database.sockets === undefined) return;
     const connections = mostConnections(config, this.#followers);
     if (connections <= maxConnections - reservedConnections) return;
     observe({ kind: "connections-exceeded", connections, maxConnections });

@@ -106,7 +106,7 @@ function serviceOptions(
 /** Loads the schema cache. Closes the service and rejects with an `Error` if that fails. */
 async function load(appState: AppState, failure: () => string | null): Promise<void> {
   try {
-    await appState.database.start?.();
+    await appState.database.embedded?.start();
     appState.listen();
     await appState.reloadSchema();
     const { cache, cacheError } = appState.snapshot;

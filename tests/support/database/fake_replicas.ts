@@ -85,7 +85,6 @@ export class FakeServer {
   }
 
   readonly database: Database = {
-    subscribe: null,
     transaction: (transaction) => this.#transaction(transaction),
     version: () => Promise.resolve("PostgreSQL 15"),
     flush: () => {},

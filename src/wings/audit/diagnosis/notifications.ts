@@ -1,6 +1,6 @@
 /** The finding that notifications are lost, for example by a pooler in transaction mode. @module */
 import type { Config } from "../../../state/config/options.ts";
-import type { Database, Notify, Subscribe } from "../../../database/database.ts";
+import type { Database, Notifications } from "../../../database/database.ts";
 import { NotificationProbe } from "../../../database/notifications/notification_probe.ts";
 import { deferred } from "../../../base/lib/deferred.ts";
 import { schedule } from "../../../base/lib/timers.ts";
@@ -12,13 +12,14 @@ import type { Finding } from "./finding.ts";
  * fails.
  */
 export async function notificationFindings(
-  { subscribe, notify }: Pick<Database, "subscribe" | "notify">,
+  { notifications }: Pick<Database, "notifications">,
   { dbChannel, dbChannelEnabled, dbSchemaWatch }: Pick<
     Config,
     "dbChannel" | "dbChannelEnabled" | "dbSchemaWatch"
   >,
 ): Promise<readonly Finding[]> {
-  if (!dbChannelEnabled || subscribe === null || notify === undefined) return [];
+  if (!dbChannelEnabled || notifications?.notify === undefined) return [];
+  const { subscribe, notify } = notifications;
   const arrives = await arrivesOn(dbChannel, { subscribe, notify });
   return arrives ? [] : [lostFinding(dbChannel, dbSchemaWatch)];
 }
@@ -39,7 +40,7 @@ function lostFinding(channel: string, watch: Config["dbSchemaWatch"]): Finding {
 
 async function arrivesOn(
   channel: string,
-  { subscribe, notify }: { readonly subscribe: Subscribe; readonly notify: Notify },
+  { subscribe, notify }: Required<Notifications>,
 ): Promise<boolean> {
   const { promise, resolve } = deferred<boolean>();
   const probe = new NotificationProbe({

@@ -18,27 +18,29 @@ function controlled(options: Partial<ListenerOptions> = {}) {
   const told: string[] = [];
   const clock = fakeClock();
   const listener = new Listener({
-    subscribe: (channel, events) =>
-      new Promise<Subscription>((resolve, reject) => {
-        const attempt: Attempt = {
-          channel,
-          events,
-          succeed: () => {
-            const close = () => {
-              attempt.closed = true;
-              return Promise.resolve();
-            };
-            resolve({ version: "PostgreSQL 18", place: "h:1", close });
-            return settled();
-          },
-          fail: (reason) => {
-            reject(new Error(reason));
-            return settled();
-          },
-          closed: false,
-        };
-        attempts.push(attempt);
-      }),
+    notifications: {
+      subscribe: (channel, events) =>
+        new Promise<Subscription>((resolve, reject) => {
+          const attempt: Attempt = {
+            channel,
+            events,
+            succeed: () => {
+              const close = () => {
+                attempt.closed = true;
+                return Promise.resolve();
+              };
+              resolve({ version: "PostgreSQL 18", place: "h:1", close });
+              return settled();
+            },
+            fail: (reason) => {
+              reject(new Error(reason));
+              return settled();
+            },
+            closed: false,
+          };
+          attempts.push(attempt);
+        }),
+    },
     onReloadRequested: (what) => void told.push(`load ${what}`),
     probe: null,
     onMissed: () => void told.push("missed"),

@@ -1,4 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import type { BodySpool } from "../../../../src/base/lib/body_spool.ts";
 import { Heartbeat } from "../../../../src/state/app_state/heartbeat.ts";
 import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
@@ -16,9 +17,13 @@ function beating() {
   };
   const heartbeat = new Heartbeat({
     database: {
-      ask: () => state.hasConnection ? send("ask") : null,
       version: () => send("version").then(() => "PostgreSQL 15.0"),
-      suspect: () => log.push("suspect"),
+      sockets: {
+        ask: () => state.hasConnection ? send("ask") : null,
+        suspect: () => log.push("suspect"),
+        isEncrypted: () => null,
+        bodySpool: {} as BodySpool,
+      },
     },
     onAnswer: () => log.push("trust"),
     observe: (event) => log.push(event.kind === "database-answers" ? `${event.ms} ms` : event.kind),

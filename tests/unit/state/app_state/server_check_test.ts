@@ -22,7 +22,7 @@ function controlled({ connections = 11 as number | null } = {}) {
   const state = {
     database: {
       transaction,
-      subscribe: connections === null ? null : () => {},
+      ...(connections === null ? {} : { sockets: { isEncrypted: () => null } }),
       version: () => Promise.resolve("PostgreSQL 15.0"),
       counts: () => ({ max: 10 }),
     },
