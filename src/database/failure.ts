@@ -1,4 +1,5 @@
 /** Classifies database failures that concern the whole service, not only one request. @module */
+import { errorMessage } from "../base/errors/error_message.ts";
 import { DatabaseError, type DatabaseFailure, ServiceError } from "../base/errors/service_error.ts";
 
 export const statementNamePrefix = "svc_";
@@ -39,6 +40,12 @@ export function isConnectionLost(thrown: unknown): boolean {
   }
   return thrown instanceof DatabaseError && /^57P0[123]$/.test(thrown.failure.sqlstate) &&
     !isOfFunction(thrown.failure);
+}
+
+/** Returns why a connection or a transaction failed, for operators. */
+export function failureReason(thrown: unknown): string {
+  if (!(thrown instanceof ServiceError)) return errorMessage(thrown);
+  return String(thrown.fields.details ?? thrown.message);
 }
 
 /** Returns whether a function raised the failure, or got it from another server. The connection is

@@ -38,7 +38,8 @@ export async function openTransport(
     const { connectEmbedded } = await import("./adapters/pglite.ts");
     return await connectEmbedded(config, dependencies);
   }
-  const { connect, targetsOf } = await import("./adapters/postgres.ts");
+  const { targetsOf } = await import("./adapters/postgres.ts");
+  const { connect } = await import("./adapters/socket_transport.ts");
   const transport = await connect(targetsOf(config, dependencies));
   return { transport, close: () => Promise.resolve(transport.end()) };
 }

@@ -22,7 +22,7 @@ const schema = `
   create function api.rest(seconds float) returns int stable language plpgsql as
     $$ begin perform pg_catalog.pg_sleep(seconds); return 1; end $$;
   create function api.prepared() returns bigint stable language sql as
-    $$ select count(*) from pg_catalog.pg_prepared_statements where name <> 'svc_probe' $$;
+    $$ select count(*) from pg_catalog.pg_prepared_statements where name !~ '^svc_probe' $$;
 `;
 
 const program = findPgbouncer();
@@ -260,7 +260,10 @@ async function notifyItself(port: number) {
     dialect: { namesApplicationInKeywords: true },
   }, { embeddedInit: null, applicationName: "test" });
   const { promise, resolve } = Promise.withResolvers<string>();
-  const subscription = await database.notifications!.subscribe("svc", { notified: resolve, lost: resolve });
+  const subscription = await database.notifications!.subscribe("svc", {
+    notified: resolve,
+    lost: resolve,
+  });
   await database.notifications!.notify!("svc", "it's a probe");
   return { arrived: promise, close: () => subscription.close().then(() => database.close()) };
 }

@@ -1,6 +1,5 @@
 /** PostgreSQL over a socket, which `npm:pg` opens, encrypts and authenticates. @module */
 import { version } from "../../base/version.ts";
-import { clients } from "../connect/pg_client.ts";
 import { metadataTransaction, type Statement, type Transaction } from "../transaction.ts";
 import {
   connectionSetup,
@@ -10,14 +9,12 @@ import {
   type DatabaseOptions,
   type Notifications,
 } from "../database.ts";
-import { connectToFirst } from "../connect/hosts.ts";
 import { duplicateStatement, type StaleStatement } from "../protocol/server_error.ts";
-import { type PoolerFinding, probePooler, statementsLost } from "../connect/pooler_probe.ts";
+import { type PoolerFinding, probePooler, statementsLost } from "./pooler_probe.ts";
 import { statementNamePrefix } from "../failure.ts";
 import { Pool } from "../pool/pool.ts";
 import type { PoolConfiguration } from "../pool/pool_options.ts";
 import { socketsOfRuntime } from "../connect/reading_socket.ts";
-import { primariesOf, subscribe } from "../notifications/subscribe.ts";
 import type { ConnectionEnvironment } from "../connect/connection_parameters.ts";
 import { isConnectionUri } from "../connect/connection_string.ts";
 import {
@@ -29,11 +26,11 @@ import {
 import { builtinModule } from "../../base/lib/builtin_modules.ts";
 import { systemClock } from "../../base/lib/clock.ts";
 import { errorCode } from "../../base/lib/error_code.ts";
-import { schedule } from "../../base/lib/timers.ts";
 import { BodySpool } from "../../base/lib/body_spool.ts";
 import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";
 import { UnpooledDatabase } from "./per_request.ts";
-import { SocketTransport } from "./socket_transport.ts";
+import { connect } from "./socket_transport.ts";
+import { primariesOf, subscribe } from "./subscribe.ts";
 
 /** Maximum number of prepared statements per connection. */
 const preparedLimit = 500;
@@ -63,7 +60,7 @@ export function openPool(
   let isEncrypted: boolean | null = null;
   const settings = poolSettings(config);
   const preparation = new StatementPreparation({ prepare: config.dbPreparedStatements }, {
-    probe: () => probePooler({ targets, timeoutMs: settings.acquisitionTimeoutMs, schedule }),
+    probe: () => probePooler(targets, settings.acquisitionTimeoutMs),
     apply: (configuration) => pool.configure(configuration),
     onPooler: () => onPooler(),
   });
@@ -215,11 +212,6 @@ function runtimeSources(): ConnectionSources {
     environment: process?.env,
     ...(fs === null ? {} : { readFile: (path) => fs.readFileSync(path, "utf8") }),
   };
-}
-
-/** Opens one connection. Rejects with an `Error` if that fails. */
-export async function connect(targets: Targets): Promise<SocketTransport> {
-  return new SocketTransport(await connectToFirst(targets, clients));
 }
 
 interface StatementPreparationOptions {

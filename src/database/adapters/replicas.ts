@@ -14,7 +14,8 @@ import { Pool } from "../pool/pool.ts";
 import { maxAnswerMs, type ServerProbe } from "../replicas/monitor.ts";
 import { replicatedDatabase } from "../replicas/replicated_database.ts";
 import { UnpooledDatabase } from "./per_request.ts";
-import { connect, openPool, openSpool, targetsOf } from "./postgres.ts";
+import { openPool, openSpool, targetsOf } from "./postgres.ts";
+import { connect } from "./socket_transport.ts";
 
 export function openReplicated(
   config: DatabaseConfig,

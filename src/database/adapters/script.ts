@@ -1,9 +1,7 @@
 /** A connection for the SQL texts of operators. @module */
-import { connectToFirst } from "../connect/hosts.ts";
-import { clients } from "../connect/pg_client.ts";
 import { SqlSession } from "../connection/sql_session.ts";
 import { targetsOf } from "./postgres.ts";
-import { SocketTransport } from "./socket_transport.ts";
+import { connect } from "./socket_transport.ts";
 
 export interface ScriptConnection {
   /** `localhost:5432`; for a Unix socket its folder replaces the host. */
@@ -22,12 +20,12 @@ export async function withScriptConnection<Result>(
   const dialect = { namesApplicationInKeywords: true };
   const config = { dbUri: uri, dbPoolAcquisitionTimeout: 10, dialect };
   const targets = targetsOf(config, { applicationName });
-  const client = await connectToFirst(targets, clients);
-  const session = new SqlSession(new SocketTransport(client));
+  const transport = await connect(targets);
+  const session = new SqlSession(transport);
   try {
     const { results } = await session.run("select current_database(), current_user");
     const [database, user] = results[0]?.rows[0] ?? [];
-    const place = `${client.host}:${client.port}`;
+    const { place } = transport;
     return await use({ place, database: String(database), user: String(user), session });
   } finally {
     session.close();

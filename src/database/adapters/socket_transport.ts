@@ -1,8 +1,12 @@
 /** The byte stream of a socket that `npm:pg` has opened. @module */
 import pg from "pg";
 import { schedule } from "../../base/lib/timers.ts";
-import type { Client, Socket } from "../connect/pg_client.ts";
+import { type Connector, connectToFirst } from "../connect/hosts.ts";
+import { type Client, openClient, type Socket } from "../connect/pg_client.ts";
 import { isReadingSocket } from "../connect/reading_socket.ts";
+import type { Targets } from "../connect/targets.ts";
+import { Connection } from "../connection/connection.ts";
+import { executeSingle, singleStatementOptions } from "../connection/single_statement.ts";
 import { cancelFrame } from "../protocol/messages.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 
@@ -33,6 +37,11 @@ export class SocketTransport implements Transport {
   /** Null over a Unix socket. */
   get isEncrypted(): boolean | null {
     return this.#client.host.startsWith("/") ? null : Boolean(this.#client.ssl);
+  }
+
+  /** `localhost:5432`; for a Unix socket its folder replaces the host. */
+  get place(): string {
+    return `${this.#client.host}:${this.#client.port}`;
   }
 
   listen(events: TransportEvents): void {
@@ -81,6 +90,11 @@ export class SocketTransport implements Transport {
     else connection.connect(port, host);
   }
 
+  /** Lets the process end while the socket is open. */
+  unref(): void {
+    this.#socket.unref?.();
+  }
+
   end(): void {
     this.#closed = null;
     this.#socket.end(terminate);
@@ -90,6 +104,26 @@ export class SocketTransport implements Transport {
     this.#socket.destroy();
     this.#closed?.("connection destroyed");
   }
+}
+
+/** Maximum time in which a server reports its state. */
+const maxStateMs = 10_000;
+
+const transports: Connector<SocketTransport> = {
+  open: async (settings) => new SocketTransport(await openClient(settings)),
+  state: async (transport) => {
+    const text = "select pg_catalog.pg_is_in_recovery(), " +
+      "pg_catalog.current_setting('transaction_read_only')";
+    const connection = new Connection(transport, singleStatementOptions);
+    const [row] = await executeSingle(text, { connection, maxMs: maxStateMs });
+    return { inRecovery: row?.[0] === "t", readOnly: row?.[1] === "on" };
+  },
+  close: (transport) => transport.end(),
+};
+
+/** Opens one connection. Rejects with an `Error` if that fails. */
+export function connect(targets: Targets): Promise<SocketTransport> {
+  return connectToFirst(targets, transports);
 }
 
 /** A socket of `pg-cloudflare`, which reads in a loop and emits each chunk as `data`. */

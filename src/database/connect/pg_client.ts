@@ -1,6 +1,6 @@
 /** Opens, encrypts and authenticates connections by `npm:pg`. @module */
 import pg from "pg";
-import { ConnectionRefused, type Connector, placeOf } from "./hosts.ts";
+import { ConnectionRefused, placeOf } from "./hosts.ts";
 import type { Settings } from "./targets.ts";
 
 /** Events of a connection that authenticates. With SASL, a message lists the mechanisms of the server. */
@@ -34,13 +34,7 @@ export interface Socket {
 /** The used members of `pg.Client`; its published types lack some of them. */
 export interface Client {
   connect(): Promise<unknown>;
-  query(
-    query: string | PreparedQuery,
-  ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
-  end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): this;
-  on(event: "end", listener: () => void): this;
-  on(event: "notification", listener: (message: Notification) => void): this;
   readonly connection: AuthEvents & { readonly stream: Socket };
   readonly host: string;
   readonly port: number;
@@ -51,32 +45,8 @@ export interface Client {
   parameters?: ReadonlyMap<string, string>;
 }
 
-interface PreparedQuery {
-  readonly name: string;
-  readonly text: string;
-}
-
-export interface Notification {
-  readonly channel: string;
-  readonly payload?: string;
-}
-
-export const clients: Connector<Client> = {
-  open: openClient,
-  state: async (client) => {
-    const { rows } = await client.query(
-      "select pg_catalog.pg_is_in_recovery() as recovery, " +
-        "pg_catalog.current_setting('transaction_read_only') as read_only",
-    );
-    return {
-      inRecovery: rows[0]?.["recovery"] === true,
-      readOnly: rows[0]?.["read_only"] === "on",
-    };
-  },
-  close: (client) => void client.end().catch(() => {}),
-};
-
-async function openClient(settings: Settings): Promise<Client> {
+/** Opens and authenticates a connection. Throws an `Error` with the reason if that fails. */
+export async function openClient(settings: Settings): Promise<Client> {
   const client = new (pg as unknown as { Client: new (settings: Settings) => Client }).Client(
     settings["sslmode"] === "allow" ? { ...settings, ssl: false } : settings,
   );

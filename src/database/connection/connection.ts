@@ -14,7 +14,7 @@ import type { Transport } from "../transport.ts";
 import { CancelRequests } from "./cancel_requests.ts";
 import { ParameterChanges } from "./parameter_changes.ts";
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
-import { backend } from "../protocol/messages.ts";
+import { backend, readNotification, type ServerNotification } from "../protocol/messages.ts";
 import { type ExecutionForm, type PendingTransaction, TransactionExecution } from "./execution.ts";
 import type { BodyReceiver, BodyReceiverOptions } from "./body_receiver.ts";
 import {
@@ -42,9 +42,12 @@ export interface ConnectionOptions extends PreparingOptions {
   readonly clock: Pick<Clock, "now" | "schedule">;
 }
 
+/** Events of a connection. Default: nothing is called. */
 export interface ConnectionEvents {
-  idle(): void;
-  closed(reason: string): void;
+  idle?(): void;
+  closed?(reason: string): void;
+  /** Called with a notification of a channel that the session listens to. */
+  notified?(notification: ServerNotification): void;
   /**
    * Called with sent transactions that must be executed elsewhere. Default: they fail with `001`.
    */
@@ -80,7 +83,7 @@ export class Connection {
   constructor(
     private readonly transport: Transport,
     private readonly options: ConnectionOptions,
-    private readonly events: ConnectionEvents,
+    private readonly events: ConnectionEvents = {},
   ) {
     this.#setup = this.#connectionSetup;
     this.#writer = new StatementWriter(options);
@@ -150,7 +153,7 @@ export class Connection {
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.transport.end();
-    this.events.closed("ended");
+    this.events.closed?.("ended");
   }
 
   get #current(): TransactionExecution | undefined {
@@ -269,6 +272,8 @@ export class Connection {
         return this.#ready(payload[0] ?? 0);
       case backend.parameterStatus:
         return this.#parameters.take(payload);
+      case backend.notification:
+        return this.events.notified?.(readNotification(payload));
       case backend.copyIn:
       case backend.copyOut:
       case backend.copyBoth:
@@ -385,7 +390,7 @@ export class Connection {
     this.#retries = retries.slice(1);
     if (next !== undefined) return this.#retry(next);
     this.#state = "idle";
-    this.events.idle();
+    this.events.idle?.();
   }
 
   /** Writes an execution again, after the setup: the execution before it may have changed the defaults. */
@@ -405,7 +410,7 @@ export class Connection {
     this.#cancelRequests.stop();
     this.#inFlight = [];
     this.#retries = [];
-    this.events.closed(reason);
+    this.events.closed?.(reason);
     if (current !== undefined && !isUnbegun) failWith(current, reason);
     // A server that reports the end of the connection has not begun later statements either.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;

@@ -2,7 +2,9 @@
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { backend, joinText, readFields } from "../protocol/messages.ts";
+import { readServerError } from "../protocol/server_error.ts";
 import type { Transport } from "../transport.ts";
+import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import { printable } from "../../base/lib/printable.ts";
 import { failurePlace } from "../../base/sql/statements.ts";
 
@@ -16,11 +18,7 @@ export interface StatementResult {
   readonly tag: string;
 }
 
-export interface StatementFailure {
-  readonly sqlstate: string;
-  readonly message: string;
-  readonly detail: string | null;
-  readonly hint: string | null;
+export interface StatementFailure extends DatabaseFailure {
   /** Number of a character of the text, from 1; null if PostgreSQL gives none. */
   readonly position: number | null;
 }
@@ -130,7 +128,7 @@ class RunningText {
         this.#complete(readTag(payload));
         return false;
       case backend.error:
-        this.#failure ??= failureOf(readFields(payload));
+        this.#failure ??= failureOf(payload);
         return false;
       case backend.notice:
         this.#notices.push(noticeText(readFields(payload)));
@@ -169,15 +167,10 @@ class RunningText {
   }
 }
 
-function failureOf(fields: ReadonlyMap<string, string>): StatementFailure {
-  const position = fields.get("P");
-  return {
-    sqlstate: fields.get("C") ?? "",
-    message: fields.get("M") ?? "",
-    detail: fields.get("D") ?? null,
-    hint: fields.get("H") ?? null,
-    position: position === undefined ? null : Number(position),
-  };
+function failureOf(payload: Uint8Array): StatementFailure {
+  const position = readFields(payload).get("P");
+  const { failure } = readServerError(payload);
+  return { ...failure, position: position === undefined ? null : Number(position) };
 }
 
 function noticeText(fields: ReadonlyMap<string, string>): string {

@@ -11,13 +11,13 @@ import type { Histogram } from "../../base/observe/metric_registry.ts";
 import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import type { ResultSettler } from "../connection/execution.ts";
+import { answerInTime, singleStatement } from "../connection/single_statement.ts";
 import type { Transaction, TransactionResult } from "../transaction.ts";
 import type { Caller, Database, DatabaseWatcher, PoolCounts } from "../database.ts";
 import { IdleConnections } from "./idle_connections.ts";
 import { PoolLimits } from "./pool_limits.ts";
 import type { Transport } from "../transport.ts";
 import {
-  answerInTime,
   cancelOverdue,
   close,
   destroySlowestReader,
@@ -153,13 +153,15 @@ export class Pool implements Database {
     for (const pooled of this.#idle.list()) this.#ask(pooled, maxSuspicionMs).catch(() => {});
   }
 
-  #ask(pooled: PooledConnection, maxMs: number): Promise<void> {
+  async #ask(pooled: PooledConnection, maxMs: number): Promise<void> {
+    const { connection, idleSince } = pooled;
     this.#idle.remove(pooled);
-    return answerInTime(pooled, {
-      maxMs,
-      clock: this.options.clock,
-      ask: (question, settler) => this.#execute(pooled, [this.#queuedOf(question, null, settler)]),
-    });
+    await answerInTime(
+      { connection, maxMs, clock: this.options.clock },
+      (settler) =>
+        this.#execute(pooled, [this.#queuedOf(singleStatement("select 1"), null, settler)]),
+    );
+    pooled.idleSince = idleSince;
   }
 
   get queueSeconds(): Histogram {

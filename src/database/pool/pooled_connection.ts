@@ -1,9 +1,6 @@
 /** A connection of the pool: the transactions that it executes, and when the pool closes it. @module */
-import type { Clock } from "../../base/lib/clock.ts";
 import type { Caller, ConnectionStep, PoolEvent } from "../database.ts";
 import type { Connection } from "../connection/connection.ts";
-import type { ResultSettler } from "../connection/execution.ts";
-import { metadataTransaction, type Transaction, type TransactionResult } from "../transaction.ts";
 import type { QueuedTransaction } from "./wait_queue.ts";
 
 type CloseReason = "max lifetime" | "max idletime" | "release";
@@ -150,34 +147,6 @@ export function destroySlowestReader(connections: Iterable<PooledConnection>): v
     if (waitedMs > longestMs) [slowest, longestMs] = [pooled, waitedMs];
   }
   slowest?.connection.destroy("the response was read too slowly while others waited");
-}
-
-const question: Transaction = {
-  ...metadataTransaction([{ text: "select 1", params: [], use: "none" }]),
-  isTraced: false,
-};
-
-/** Sends a query over an idle connection. The query is not a use of the connection. Without an
- * answer in time, rejects and closes it. */
-export async function answerInTime(
-  pooled: PooledConnection,
-  { maxMs, clock, ask }: {
-    readonly maxMs: number;
-    readonly clock: Clock;
-    readonly ask: (question: Transaction, settler: ResultSettler) => void;
-  },
-): Promise<void> {
-  const { idleSince } = pooled;
-  const cancelTimer = clock.schedule(
-    () => pooled.connection.destroy("the server did not answer a question in time"),
-    maxMs,
-  );
-  try {
-    await new Promise<TransactionResult>((resolve, reject) => ask(question, { resolve, reject }));
-    pooled.idleSince = idleSince;
-  } finally {
-    cancelTimer();
-  }
 }
 
 export type PoolTrace = (event: PoolEvent) => void;

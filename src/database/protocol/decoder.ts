@@ -28,7 +28,6 @@ const ignoredPayloads = typeTable([
   backend.commandComplete,
   backend.emptyQuery,
   backend.notice,
-  backend.notification,
   backend.noData,
   backend.rowDescription,
   backend.parameterDescription,

@@ -49,6 +49,17 @@ export function readFields(payload: Uint8Array): ReadonlyMap<string, string> {
   return fields;
 }
 
+export interface ServerNotification {
+  readonly channel: string;
+  readonly payload: string;
+}
+
+/** Reads a NotificationResponse, which begins with the process of the sender. */
+export function readNotification(message: Uint8Array): ServerNotification {
+  const [channel = "", payload = ""] = text.decode(message.subarray(4)).split("\0");
+  return { channel, payload };
+}
+
 /** Returns a CancelRequest message, which needs a separate connection. */
 export function cancelFrame(processId: number, secretKey: number): Uint8Array {
   const frame = new Uint8Array(16);

@@ -1,9 +1,10 @@
 /** The standbys of a primary: health, replay positions, and the choice of one for a read. @module */
 import { errors } from "../../base/errors/catalogue.ts";
-import { isError, ServiceError } from "../../base/errors/service_error.ts";
+import { isError } from "../../base/errors/service_error.ts";
 import type { Clock } from "../../base/lib/clock.ts";
 import { deferred } from "../../base/lib/deferred.ts";
 import type { Database, ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.ts";
+import { failureReason } from "../failure.ts";
 import { askState, monitor, type ServerProbe, type StandbyState } from "./monitor.ts";
 import { PrimaryMonitor } from "./primary_monitor.ts";
 import type { Bookmark } from "../wal_position.ts";
@@ -151,7 +152,7 @@ export class Standby {
     this.#systemIdentifier = null;
     if (isError(error, errors.requestTimeout)) return this.#exclude("it does not answer");
     this.#answers = 0;
-    if (++this.#failures >= maxFailures) this.#exclude(reasonOf(error));
+    if (++this.#failures >= maxFailures) this.#exclude(failureReason(error));
   }
 
   #exclude(reason: string): void {
@@ -208,11 +209,6 @@ export class Standby {
     // The pool finds out whether it may prepare statements, and opens a connection.
     database.version().catch(() => {});
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof ServiceError) return String(error.fields.details ?? error.message);
-  return error instanceof Error ? error.message : "it cannot be reached";
 }
 
 export interface StandbySetOptions {

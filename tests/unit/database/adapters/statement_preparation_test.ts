@@ -3,7 +3,7 @@ import { StatementPreparation } from "../../../../src/database/adapters/postgres
 import {
   type PoolerFinding,
   statementsLost,
-} from "../../../../src/database/connect/pooler_probe.ts";
+} from "../../../../src/database/adapters/pooler_probe.ts";
 import type { DatabaseOptions } from "../../../../src/database/database.ts";
 import { settled } from "../../../support/timing/fake_clock.ts";
 
