@@ -59,12 +59,6 @@ export interface Notifications {
   notify?(channel: string, payload: string): Promise<void>;
 }
 
-export interface EmbeddedDatabase {
-  /** Starts the database before its first transaction. Resolves with the result of its SQL; null
-   * without SQL. Rejects with an `Error` of one line. */
-  start(): Promise<"applied" | "unchanged" | "changed" | null>;
-}
-
 export type ConnectionStep =
   | "being established"
   | "available: connection establishment"
@@ -90,23 +84,13 @@ export type StandbyEvent =
   /** The server belongs to another database cluster than the primary. */
   | { readonly kind: "standby-foreign"; readonly place: string };
 
-export interface DatabaseWatcher {
-  /** Receives the events of the pool; null turns them off. */
-  readonly trace: ((event: PoolEvent) => void) | null;
-  /** Called when a pooler in transaction mode is detected. With `"auto"`, statements are unnamed
-   * from then on. */
-  readonly onPooler: () => void;
-  /** Receives the events of standbys. Default: no receiver. */
-  readonly onStandby?: (event: StandbyEvent) => void;
-}
-
 export interface InitScript {
   readonly text: string;
   /** Name for errors: `init.sql`. */
   readonly name: string;
 }
 
-/** Options of a database that can change while it is open. */
+/** Options of a database that can change while it is open, and the receivers of its events. */
 export interface DatabaseOptions {
   /** Whether statements are prepared; see `db-prepared-statements`. */
   readonly prepare: boolean | "auto";
@@ -114,6 +98,13 @@ export interface DatabaseOptions {
   readonly usesBlocks?: boolean;
   /** Default: the parameters of the start. */
   readonly replicas?: ReplicaSettings;
+  /** Receives the events of the pool. Default: null, for no receiver. */
+  readonly trace?: ((event: PoolEvent) => void) | null;
+  /** Called when a pooler in transaction mode is detected. With `"auto"`, statements are unnamed
+   * from then on. Default: nothing is called. */
+  readonly onPooler?: () => void;
+  /** Receives the events of standbys. Default: no receiver. */
+  readonly onStandby?: (event: StandbyEvent) => void;
 }
 
 export interface ReplicaSettings {
@@ -151,8 +142,14 @@ export interface Standbys {
   counts(): ReplicaCounts;
 }
 
-/** Connections of a pool that stay open. */
-export interface OpenSockets {
+/** Connections that stay open: sockets, or the session of an embedded database. */
+export interface DatabasePool {
+  /** Seconds that transactions waited for a connection. */
+  readonly queueSeconds: Histogram;
+  /** Closes idle connections now, and busy ones when they are returned. New connections replace them. */
+  flush(): void;
+  /** Applies options. Replaces connections for which they differ, as {@linkcode flush} does. */
+  configure(options: DatabaseOptions): void;
   /** Queries the server over an idle connection; null if none is idle. Rejects if no answer arrives
    * within 5 s, and closes the connection. */
   ask(): Promise<void> | null;
@@ -161,8 +158,8 @@ export interface OpenSockets {
   suspect(): void;
   /** Whether the last connection is encrypted; null before the first one over a network. */
   isEncrypted(): boolean | null;
-  /** Stores the bodies of slow readers, which would otherwise occupy their connections. */
-  readonly bodySpool: BodySpool;
+  /** Stores the bodies of slow readers. Absent for an embedded database. */
+  readonly bodySpool?: BodySpool;
 }
 
 /** A PostgreSQL database: pooled, opened per request, or embedded. */
@@ -181,26 +178,25 @@ export interface Database {
    */
   transaction(transaction: Transaction, caller?: Caller): Promise<TransactionResult>;
   version(): Promise<string>;
-  /** Closes idle connections now, and busy ones when they are returned. New connections replace them. */
-  flush(): void;
   counts(): PoolCounts;
-  /** Seconds that transactions waited for a connection; absent without a pool. */
-  readonly queueSeconds?: Histogram;
-  /** Absent for an embedded database, and if each transaction opens a connection. */
-  readonly sockets?: OpenSockets;
+  /** Absent if each transaction opens a connection. */
+  readonly pool?: DatabasePool;
   /** Present if standbys may execute reads. Without it, `standby` and `wantsBookmark` of transactions
    * have no effect. */
   readonly standbys?: Standbys;
   /** Absent if connections do not live long enough to listen. */
   readonly notifications?: Notifications;
   /** Present for an embedded database, whose running statements cannot be canceled. */
-  readonly embedded?: EmbeddedDatabase;
-  /** Applies options. Replaces connections for which they differ, as {@linkcode flush} does. */
-  configure(options: DatabaseOptions): void;
-  watch(watcher: DatabaseWatcher): void;
+  readonly embedded?: {
+    /** Starts the database before its first transaction. Resolves with the result of its SQL; null
+     * without SQL. Rejects with an `Error` of one line. */
+    start(): Promise<"applied" | "unchanged" | "changed" | null>;
+  };
   /** Closes all connections; transactions in progress finish first. */
   close(): Promise<void>;
 }
+
+export type PooledDatabase = Database & Required<Pick<Database, "pool">>;
 
 /** Options of the configuration that concern connections. Times are in seconds, sizes in bytes. */
 export interface DatabaseConfig {

@@ -7,14 +7,10 @@ export function interceptedDatabase(
   database: Pick<Database, "counts" | "version">,
   transaction: Database["transaction"],
 ): Database {
-  const ignore = () => {};
   return {
     transaction,
     version: () => database.version(),
     counts: () => database.counts(),
     close: () => Promise.resolve(),
-    flush: ignore,
-    configure: ignore,
-    watch: ignore,
   };
 }

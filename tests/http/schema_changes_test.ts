@@ -141,7 +141,7 @@ Deno.test("schemaStateReader() reads counters and a fingerprint that DDL changes
       "do $$ begin execute format('alter database %I set track_counts = off', current_database()); " +
         "end $$",
     );
-    database.flush();
+    database.pool!.flush();
     await t.step("track_counts = off", async () => {
       strictEqual((await reader.writeCounters()).isCounted, false);
     });

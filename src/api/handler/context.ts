@@ -82,7 +82,7 @@ function commonParts(appState: HandlerState, { loading, pathHosts }: ContextOpti
     dialect,
     now,
     pathHosts,
-    bodySpool: database.sockets?.bodySpool ?? newSpool(),
+    bodySpool: database.pool?.bodySpool ?? newSpool(),
     inFlight: new RequestsInFlight(),
     counters: countersOf(appState),
     earlyAnswers: earlyAnswers(appState, loading),

@@ -41,12 +41,12 @@ export function spooledIfShared(reply: Reply, exchange: Exchange): Reply {
 /** Does the same for a response of the admin server. */
 export async function spooledResponse(
   response: Response,
-  { sockets }: Pick<Database, "sockets">,
+  { pool }: Pick<Database, "pool">,
 ): Promise<Response> {
-  if (response.body === null || sockets === undefined) return response;
+  if (response.body === null || pool?.bodySpool === undefined) return response;
   const bytes = await response.bytes();
   if (bytes.length <= maxSharedBytes) return new Response(bytes, response);
-  const { stream } = streamOf(bytes, sockets.bodySpool);
+  const { stream } = streamOf(bytes, pool.bodySpool);
   return new Response(stream, response);
 }
 

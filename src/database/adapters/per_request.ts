@@ -69,12 +69,6 @@ export class UnpooledDatabase implements Database {
     return readVersion(this);
   }
 
-  flush(): void {}
-
-  configure(): void {}
-
-  watch(): void {}
-
   counts(): ReturnType<Database["counts"]> {
     const inUse = this.#running.size;
     return { max: Infinity, open: inUse, inUse, waiting: this.#opening, timeouts: 0 };

@@ -35,11 +35,15 @@ export function openEmbedded(
       return open === undefined ? result : { ...result, open: withShallowValues(open) };
     },
     version: () => pool.version(),
-    flush: () => pool.flush(),
     counts: () => pool.counts(),
-    queueSeconds: pool.queueSeconds,
-    configure: (changed) => pool.configure({ ...changed, prepare: changed.prepare !== false }),
-    watch: (watcher) => pool.watch(watcher),
+    pool: {
+      queueSeconds: pool.queueSeconds,
+      flush: () => pool.flush(),
+      configure: (changed) => pool.configure({ ...changed, prepare: changed.prepare !== false }),
+      ask: () => pool.ask(),
+      suspect: () => pool.suspect(),
+      isEncrypted: () => null,
+    },
     embedded: { start: () => engine.start() },
     notifications: {
       subscribe: async (channel, events) => {

@@ -8,6 +8,7 @@ import {
   type DatabaseDependencies,
   type DatabaseOptions,
   type Notifications,
+  type PooledDatabase,
 } from "../database.ts";
 import { duplicateStatement, type StaleStatement } from "../protocol/server_error.ts";
 import { type PoolerFinding, probePooler, statementsLost } from "./pooler_probe.ts";
@@ -55,14 +56,12 @@ export function openPool(
   spool: BodySpool,
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,
-): Database {
-  let onPooler = () => {};
+): PooledDatabase {
   let isEncrypted: boolean | null = null;
   const settings = poolSettings(config);
   const preparation = new StatementPreparation({ prepare: config.dbPreparedStatements }, {
     probe: () => probePooler(targets, settings.acquisitionTimeoutMs),
     apply: (configuration) => pool.configure(configuration),
-    onPooler: () => onPooler(),
   });
   const pool = new Pool({
     ...settings,
@@ -77,18 +76,17 @@ export function openPool(
     onStatementForgotten: (sqlstate) => preparation.statementForgotten(sqlstate),
   });
   return {
-    ...pooledDatabase(pool, preparation),
-    notifications: notifications(pool, targets, { config, dependencies }),
-    sockets: {
+    ...transactionsOf(pool, preparation),
+    pool: {
+      queueSeconds: pool.queueSeconds,
+      flush: () => pool.flush(),
+      configure: (changed) => preparation.configure(changed),
       ask: () => pool.ask(),
       suspect: () => pool.suspect(),
       isEncrypted: () => isEncrypted,
       bodySpool: spool,
     },
-    watch: (watcher) => {
-      onPooler = watcher.onPooler;
-      pool.watch(watcher);
-    },
+    notifications: notifications(pool, targets, { config, dependencies }),
     close: () => pool.close().then(() => preparation.checked),
   };
 }
@@ -129,7 +127,7 @@ function notifications(
   };
 }
 
-function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
+function transactionsOf(pool: Pool, preparation: StatementPreparation) {
   return {
     transaction: (...[transaction, caller]: Parameters<Pool["transaction"]>) => {
       // In other threads, no load begins with the version.
@@ -140,10 +138,7 @@ function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
       await preparation.settle();
       return await pool.version();
     },
-    flush: () => pool.flush(),
     counts: () => pool.counts(),
-    queueSeconds: pool.queueSeconds,
-    configure: (changed) => preparation.configure(changed),
   } satisfies Partial<Database>;
 }
 
@@ -218,8 +213,6 @@ interface StatementPreparationOptions {
   /** Tests whether prepared statements outlive a transaction. Rejects if it cannot connect. */
   readonly probe: () => Promise<PoolerFinding>;
   readonly apply: (configuration: PoolConfiguration) => void;
-  /** Called when a pooler is found that loses prepared statements. */
-  readonly onPooler: () => void;
 }
 
 /** With `"auto"`, statements are unnamed unless a probe has shown that they can be prepared. */
@@ -280,7 +273,7 @@ export class StatementPreparation {
   }
 
   #poolerFound(): void {
-    if (this.configuration.prepare !== "auto") return this.options.onPooler();
+    if (this.configuration.prepare !== "auto") return this.configuration.onPooler?.();
     this.#found(statementsLost);
   }
 
@@ -288,6 +281,6 @@ export class StatementPreparation {
     const isLossKnown = this.#finding?.keepsStatements === false;
     this.#finding = finding;
     this.options.apply(this.current);
-    if (!finding.keepsStatements && !isLossKnown) this.options.onPooler();
+    if (!finding.keepsStatements && !isLossKnown) this.configuration.onPooler?.();
   }
 }

@@ -93,12 +93,6 @@ export class SavepointDatabase implements Database {
     return readVersion(this);
   }
 
-  flush(): void {}
-
-  configure(): void {}
-
-  watch(): void {}
-
   counts(): PoolCounts {
     const open = this.#closedReason === null ? 1 : 0;
     return { max: 1, open, inUse: open, waiting: 0, timeouts: 0 };

@@ -13,7 +13,7 @@ import { Connection, type ConnectionOptions } from "../connection/connection.ts"
 import type { ResultSettler } from "../connection/execution.ts";
 import { answerInTime, singleStatement } from "../connection/single_statement.ts";
 import type { Transaction, TransactionResult } from "../transaction.ts";
-import type { Caller, Database, DatabaseWatcher, PoolCounts } from "../database.ts";
+import type { Caller, Database, PoolCounts } from "../database.ts";
 import { IdleConnections } from "./idle_connections.ts";
 import { PoolLimits } from "./pool_limits.ts";
 import type { Transport } from "../transport.ts";
@@ -47,6 +47,8 @@ const maxCountedMs = 10;
 
 /** Maximum wait for an answer on a connection: normally, and when the server is suspected to be silent. */
 const [maxQuestionMs, maxSuspicionMs] = [5000, 1000];
+
+const question = singleStatement("select 1");
 
 /** Options of connections that can change while the pool is open. */
 type SessionOptions = Required<Pick<ConnectionOptions, "prepare" | "sharesSession">>;
@@ -132,15 +134,12 @@ export class Pool implements Database {
     this.#idle.closeAll();
   }
 
-  configure({ prepare, usesBlocks = false, sharesSession = !prepare }: PoolConfiguration): void {
+  configure(changed: PoolConfiguration): void {
+    const { prepare, usesBlocks = false, sharesSession = !prepare, trace = null } = changed;
     const session = { prepare, sharesSession: usesBlocks || sharesSession };
     const { prepare: prepared, sharesSession: shared } = this.#session;
-    if (session.prepare === prepared && session.sharesSession === shared) return;
     this.#session = session;
-    this.flush();
-  }
-
-  watch({ trace }: DatabaseWatcher): void {
+    if (session.prepare !== prepared || session.sharesSession !== shared) this.flush();
     this.#trace = trace;
   }
 
@@ -158,9 +157,9 @@ export class Pool implements Database {
     this.#idle.remove(pooled);
     await answerInTime(
       { connection, maxMs, clock: this.options.clock },
-      (settler) =>
-        this.#execute(pooled, [this.#queuedOf(singleStatement("select 1"), null, settler)]),
+      (settler) => this.#execute(pooled, [this.#queuedOf(question, null, settler)]),
     );
+    // The query is not a use of the connection.
     pooled.idleSince = idleSince;
   }
 

@@ -12,7 +12,7 @@ import {
   type TransactionResult,
   type WalPosition,
 } from "../transaction.ts";
-import type { Caller, Database } from "../database.ts";
+import type { Caller, Database, PooledDatabase } from "../database.ts";
 import {
   type Bookmark,
   bookmarkText,
@@ -23,7 +23,7 @@ import {
 import { type Standby, StandbySet, type StandbySetOptions } from "./standby.ts";
 
 interface ReplicatedOptions extends StandbySetOptions {
-  readonly primary: Database;
+  readonly primary: PooledDatabase;
 }
 
 /** Why the primary executes a read. Label of a metric. */
@@ -38,16 +38,12 @@ type FallbackReason =
 
 /** Returns a database with standbys, which execute reads after a call of {@linkcode Standbys.observe}. */
 export function replicatedDatabase(options: ReplicatedOptions): Database {
-  const { primary, primary: { sockets } } = options;
+  const { primary } = options;
   const set = new StandbySet(options);
   const router = new ReadRouter(primary, set, options.clock);
   const databases = [primary, ...set.standbys.map(({ server }) => server.database)];
-  const suspect = () => {
-    for (const database of databases) database.sockets?.suspect();
-  };
   return {
     ...primary,
-    ...(sockets === undefined ? {} : { sockets: { ...sockets, suspect } }),
     transaction: (transaction, caller) => router.transaction(transaction, caller),
     standbys: {
       observe: () => set.start(),
@@ -60,16 +56,19 @@ export function replicatedDatabase(options: ReplicatedOptions): Database {
         retries: router.retries,
       }),
     },
-    flush() {
-      for (const database of databases) database.flush();
-    },
-    configure(changed) {
-      if (changed.replicas !== undefined) set.configure(changed.replicas);
-      for (const database of databases) database.configure(changed);
-    },
-    watch(watcher) {
-      set.onEvent = watcher.onStandby ?? (() => {});
-      for (const database of databases) database.watch(watcher);
+    pool: {
+      ...primary.pool,
+      suspect() {
+        for (const { pool } of databases) pool.suspect();
+      },
+      flush() {
+        for (const { pool } of databases) pool.flush();
+      },
+      configure(changed) {
+        if (changed.replicas !== undefined) set.configure(changed.replicas);
+        set.onEvent = changed.onStandby ?? (() => {});
+        for (const { pool } of databases) pool.configure(changed);
+      },
     },
     close: async () => void await Promise.all([set.close(), primary.close()]),
   };

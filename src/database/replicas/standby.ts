@@ -3,7 +3,7 @@ import { errors } from "../../base/errors/catalogue.ts";
 import { isError } from "../../base/errors/service_error.ts";
 import type { Clock } from "../../base/lib/clock.ts";
 import { deferred } from "../../base/lib/deferred.ts";
-import type { Database, ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.ts";
+import type { PooledDatabase, ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.ts";
 import { failureReason } from "../failure.ts";
 import { askState, monitor, type ServerProbe, type StandbyState } from "./monitor.ts";
 import { PrimaryMonitor } from "./primary_monitor.ts";
@@ -12,7 +12,7 @@ import type { Bookmark } from "../wal_position.ts";
 interface StandbyServer {
   /** `localhost:5432` */
   readonly place: string;
-  readonly database: Database;
+  readonly database: PooledDatabase;
   readonly probe: ServerProbe;
 }
 

@@ -104,10 +104,11 @@ export abstract class AppStateBase {
    */
   configureDatabase(): void {
     const { config, auth, usesBlocks } = this.#snapshot;
-    this.database.configure({ ...databaseOptions(config), usesBlocks });
     const trace = config.logLevel === "debug" ? this.observe : null;
     auth.cache?.setListener(trace);
-    this.database.watch({
+    this.database.pool?.configure({
+      ...databaseOptions(config),
+      usesBlocks,
       trace,
       onPooler: () => this.failurePolicy.exitOnPooler(),
       onStandby: (event) => {

@@ -152,7 +152,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
     if (change.config !== undefined) this.#keepKeys();
     const isReloaded = next.cache !== previous.cache;
     if (isReloaded && (previous.cache !== null || this.dialect.poolFlush === "every load")) {
-      this.database.flush();
+      this.database.pool?.flush();
     }
   }
 

@@ -4,7 +4,7 @@ import type { Database } from "../../database/database.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 
 interface HeartbeatOptions {
-  readonly database: Pick<Database, "sockets" | "version">;
+  readonly database: Pick<Database, "embedded" | "pool" | "version">;
   /** Sends a query over the listening connection; null without such a connection. Default: null. */
   readonly askListener?: () => Promise<void> | null;
   /** Called when the database answers again. Default: nothing is called. */
@@ -36,9 +36,10 @@ export class Heartbeat {
     return this.#silentSince !== null;
   }
 
-  /** Starts the checks, unless open connections cannot be queried. */
+  /** Starts the checks, unless no connection stays open, or the database is embedded. */
   start(): void {
-    if (this.#options.database.sockets !== undefined) this.#pause();
+    const { embedded, pool } = this.#options.database;
+    if (pool !== undefined && embedded === undefined) this.#pause();
   }
 
   stop(): void {
@@ -54,7 +55,7 @@ export class Heartbeat {
 
   #ask(): void {
     const { askListener, database, now, schedule } = this.#options;
-    const question = askListener?.() ?? database.sockets?.ask() ??
+    const question = askListener?.() ?? database.pool?.ask() ??
       (this.isSilent ? database.version() : null);
     if (question === null) return this.#pause();
     const askedAt = now();
@@ -74,7 +75,7 @@ export class Heartbeat {
     this.#silentSince = since;
     this.#options.observe?.({ kind: "database-silent" });
     // No open connection may be trusted.
-    this.#options.database.sockets?.suspect();
+    this.#options.database.pool?.suspect();
   }
 
   #recordAnswer(): void {

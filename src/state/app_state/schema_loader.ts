@@ -176,7 +176,7 @@ export class SchemaLoader {
     if (read !== null) configuration.apply(read);
     recordWatchedState?.();
     this.#reportLoad(cache, reading, performance.now() - began);
-    if (!isFirst || state.dialect.poolFlush === "every load") state.database.flush();
+    if (!isFirst || state.dialect.poolFlush === "every load") state.database.pool?.flush();
     const loaded = onLoaded();
     if (isFirst) await loaded;
   }

@@ -91,7 +91,7 @@ export class ServerCheck {
   }
 
   #reportEncryption(): void {
-    const isEncrypted = this.#state.database.sockets?.isEncrypted() ?? null;
+    const isEncrypted = this.#state.database.pool?.isEncrypted() ?? null;
     if (isEncrypted === null || this.#isEncryptionReported) return;
     this.#isEncryptionReported = true;
     this.#state.observeFinding({ kind: "connections-encrypted", isEncrypted });
@@ -99,7 +99,7 @@ export class ServerCheck {
 
   #warnOfConnections(maxConnections: number): void {
     const { database, observe, snapshot: { config } } = this.#state;
-    if (database.sockets === undefined) return;
+    if (database.pool === undefined || database.embedded !== undefined) return;
     const connections = mostConnections(config, this.#followers);
     if (connections <= maxConnections - reservedConnections) return;
     observe({ kind: "connections-exceeded", connections, maxConnections });

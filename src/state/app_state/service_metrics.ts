@@ -37,7 +37,7 @@ type NumberTable<Counts> = Readonly<
 
 /** The state that the metrics show. A reload replaces `snapshot`. */
 interface MeasuredParts {
-  readonly database: Pick<Database, "counts" | "queueSeconds">;
+  readonly database: Pick<Database, "counts" | "pool">;
   readonly dialect: Pick<Dialect, "name">;
   readonly snapshot: {
     readonly auth: {
@@ -65,7 +65,7 @@ export function registerServiceMetrics(registry: MetricRegistry, state: Measured
     jwtCacheNumbers,
     () => state.snapshot.auth.cache?.counts() ?? noLookups,
   );
-  registry.histogram("db_pool_queue_seconds", () => state.database.queueSeconds ?? null);
+  registry.histogram("db_pool_queue_seconds", () => state.database.pool?.queueSeconds ?? null);
 }
 
 function registerNumbers<Counts>(

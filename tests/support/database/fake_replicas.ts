@@ -7,8 +7,14 @@ import type {
   TransactionResult,
   WriteTransaction,
 } from "../../../src/database/transaction.ts";
-import type { Database, ReplicaSettings, StandbyEvent } from "../../../src/database/database.ts";
+import type {
+  Database,
+  PooledDatabase,
+  ReplicaSettings,
+  StandbyEvent,
+} from "../../../src/database/database.ts";
 import { maxAnswerMs, type ServerProbe } from "../../../src/database/replicas/monitor.ts";
+import type { Histogram } from "../../../src/base/observe/metric_registry.ts";
 import { errors } from "../../../src/base/errors/catalogue.ts";
 import { replicatedDatabase } from "../../../src/database/replicas/replicated_database.ts";
 import { DatabaseError } from "../../../src/base/errors/service_error.ts";
@@ -84,13 +90,18 @@ export class FakeServer {
     return Promise.resolve(text.includes("wal_block_size") ? this.position : [recovery, this.lsn]);
   }
 
-  readonly database: Database = {
+  readonly database: PooledDatabase = {
     transaction: (transaction) => this.#transaction(transaction),
     version: () => Promise.resolve("PostgreSQL 15"),
-    flush: () => {},
     counts: () => ({ max: 4, open: 0, inUse: 0, waiting: 0, timeouts: 0 }),
-    configure: () => {},
-    watch: () => {},
+    pool: {
+      queueSeconds: {} as Histogram,
+      flush: () => {},
+      configure: () => {},
+      ask: () => null,
+      suspect: () => {},
+      isEncrypted: () => null,
+    },
     close: () => {
       this.isClosed = true;
       return Promise.resolve();
@@ -154,9 +165,8 @@ export function fakeReplicas(
     random: () => 0,
   });
   const events: StandbyEvent[] = [];
-  database.watch({
-    trace: null,
-    onPooler: () => {},
+  database.pool!.configure({
+    prepare: true,
     onStandby: (event) => void events.push(event),
   });
   return { database, primary, standbys, clock, events };

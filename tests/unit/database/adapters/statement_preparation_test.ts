@@ -11,7 +11,8 @@ import { settled } from "../../../support/timing/fake_clock.ts";
 function preparationOf(prepare: DatabaseOptions["prepare"]) {
   const log: string[] = [];
   const probes: PromiseWithResolvers<PoolerFinding>[] = [];
-  const preparation = new StatementPreparation({ prepare }, {
+  const onPooler = () => void log.push("pooler");
+  const preparation = new StatementPreparation({ prepare, onPooler }, {
     probe: () => {
       log.push("probe");
       const probe = Promise.withResolvers<PoolerFinding>();
@@ -21,7 +22,6 @@ function preparationOf(prepare: DatabaseOptions["prepare"]) {
     apply: ({ prepare, sharesSession }) => {
       log.push(`${prepare ? "prepared" : "unnamed"}${sharesSession ? ", shared" : ""}`);
     },
-    onPooler: () => void log.push("pooler"),
   });
   return { preparation, probes, log };
 }

@@ -423,13 +423,13 @@ Deno.test("Pool.version() returns the row of the last statement", async () => {
   await fake.close();
 });
 
-Deno.test("Pool emits the steps of its connections while a watcher traces them", async () => {
+Deno.test("Pool emits the steps of its connections while a receiver traces them", async () => {
   const fake = new FakePool();
   const steps: string[] = [];
-  fake.pool.watch({
+  fake.pool.configure({
+    prepare: true,
     trace: (event: PoolEvent) =>
       void steps.push(event.kind === "pool-connection" ? event.step : event.kind),
-    onPooler: () => {},
   });
   const done = fake.pool.transaction(writing);
   await fake.serveAll();
@@ -451,7 +451,7 @@ Deno.test("Pool emits the steps of its connections while a watcher traces them",
 Deno.test("Pool emits no events for a transaction that is not traced, nor for its connection", async () => {
   const fake = new FakePool({ max: 2 });
   const events: PoolEvent[] = [];
-  fake.pool.watch({ trace: (event) => void events.push(event), onPooler: () => {} });
+  fake.pool.configure({ prepare: true, trace: (event) => void events.push(event) });
   const untraced = fake.pool.transaction({ ...reading, isTraced: false });
   await fake.serveAll();
   await untraced;

@@ -405,7 +405,7 @@ Deno.test("replicatedDatabase().configure() applies another lag", async () => {
   replicas.primary.lsn = "0/200";
   await replicas.clock.pass(4000);
   strictEqual(await outcome(replicas, standbyRead()), "standby0");
-  replicas.database.configure({
+  replicas.database.pool!.configure({
     prepare: true,
     replicas: { maxLagMs: 1000, fallback: "primary" },
   });

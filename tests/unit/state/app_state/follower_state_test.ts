@@ -55,11 +55,13 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
   const service = await FollowerState.create({
     threads: 1,
     database: {
-      configure: () => call("configure"),
-      flush: () => call("flush"),
-      watch: () => {},
+      pool: {
+        configure: () => call("configure"),
+        flush: () => call("flush"),
+        ask: () => new Promise(() => {}),
+        suspect: () => call("suspect"),
+      },
       close: () => Promise.resolve(),
-      sockets: { ask: () => new Promise(() => {}), suspect: () => call("suspect") },
     } as unknown as Database,
     dialect: "svc",
     now: () => 0,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { BodySpool } from "../../../../src/base/lib/body_spool.ts";
+import type { DatabasePool } from "../../../../src/database/database.ts";
 import { Heartbeat } from "../../../../src/state/app_state/heartbeat.ts";
 import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
@@ -18,12 +18,10 @@ function beating() {
   const heartbeat = new Heartbeat({
     database: {
       version: () => send("version").then(() => "PostgreSQL 15.0"),
-      sockets: {
+      pool: {
         ask: () => state.hasConnection ? send("ask") : null,
-        suspect: () => log.push("suspect"),
-        isEncrypted: () => null,
-        bodySpool: {} as BodySpool,
-      },
+        suspect: () => void log.push("suspect"),
+      } as Partial<DatabasePool> as DatabasePool,
     },
     onAnswer: () => log.push("trust"),
     observe: (event) => log.push(event.kind === "database-answers" ? `${event.ms} ms` : event.kind),

@@ -22,7 +22,7 @@ function controlled({ connections = 11 as number | null } = {}) {
   const state = {
     database: {
       transaction,
-      ...(connections === null ? {} : { sockets: { isEncrypted: () => null } }),
+      ...(connections === null ? {} : { pool: { isEncrypted: () => null } }),
       version: () => Promise.resolve("PostgreSQL 15.0"),
       counts: () => ({ max: 10 }),
     },
