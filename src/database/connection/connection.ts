@@ -215,11 +215,11 @@ export class Connection {
     return [...this.#retries, ...this.#inFlight.slice(1)].filter(({ isSettled }) => !isSettled);
   }
 
-  #requeue(executions: readonly TransactionExecution[]): void {
+  #requeue(executions: readonly TransactionExecution[], reason: string | null = null): void {
     if (executions.length === 0) return;
     const transactions = executions.map((execution) => execution.requeue());
     if (this.events.requeued !== undefined) return this.events.requeued(transactions);
-    for (const { reject } of transactions) reject(errors.connectionLost(null));
+    for (const { reject } of transactions) reject(errors.connectionLost(reason));
   }
 
   #receive(chunk: Uint8Array): void {
@@ -415,7 +415,7 @@ export class Connection {
     // A server that reports the end of the connection has not begun later statements either.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;
     for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);
-    this.#requeue(pending.filter(mayRequeue));
+    this.#requeue(pending.filter(mayRequeue), reason);
   }
 }
 

@@ -13,7 +13,7 @@ import {
   row,
   terminated,
 } from "../../../support/database/fake_backend.ts";
-import { fakeClock } from "../../../support/timing/fake_clock.ts";
+import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
 /** A connection for single statements, and its events. */
 function opened() {
@@ -67,6 +67,13 @@ Deno.test("executeSingle() rejects with the reason for which the connection is c
   const answer = execute("LISTEN svc");
   transport.lose("read ECONNRESET");
   await rejects(answer, { message: "read ECONNRESET" });
+  const ended = opened();
+  ended.transport.reply = () => terminated;
+  const message = "connection closed by the server";
+  const refused = rejects(ended.execute("LISTEN svc"), { message });
+  await settled();
+  ended.transport.lose(message);
+  await refused;
   const closed = opened();
   const pending = closed.execute("LISTEN svc");
   closed.connection.destroy("the subscription was closed");
