@@ -26,7 +26,7 @@ export type Resource =
   | { readonly kind: "root" };
 
 export interface ActionConfig {
-  /** The function that answers `/`; null for the generated description. */
+  /** The function that answers `/`; null if the generated description does. */
   readonly dbRootSpec: { readonly name: string } | null;
   readonly openapiMode: "follow-privileges" | "ignore-privileges" | "disabled";
 }
@@ -49,12 +49,12 @@ function rootResource({ dbRootSpec, openapiMode }: ActionConfig): Resource {
 
 function decodeName(raw: string): string {
   const name = percentDecode(raw, "reject");
-  // No name of PostgreSQL's holds NUL.
+  // Names in PostgreSQL cannot contain NUL.
   if (name === null || name.includes("\0")) throw errors.invalidPath();
   return name;
 }
 
-/** A method; for a query request also the request as received. */
+/** The method, and for a query request also its method as received. */
 type MethodUse = Pick<RawRequest, "method" | "received">;
 
 /** Returns the action. Throws `101` or `117` if the resource does not support the method. Methods

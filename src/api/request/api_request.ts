@@ -7,7 +7,7 @@ import type { Action } from "./action.ts";
 import type { QueryForm } from "./raw_request.ts";
 import type { Payload } from "./body/body_decoder.ts";
 
-/** The `Prefer` header; null for absent preferences. */
+/** The preferences of the `Prefer` header; null for each that is absent. */
 export interface Preferences {
   readonly resolution: "merge-duplicates" | "ignore-duplicates" | "return-existing" | null;
   readonly return: "representation" | "minimal" | "headers-only" | null;
@@ -34,7 +34,7 @@ export interface ApiRequest {
   /** Raw query string as received, for the targets of `Link`. */
   readonly queryString: string;
   readonly action: Action;
-  /** How the request has its parameters in the body. Default: the body has no parameters. */
+  /** How the request indicates that its parameters are in the body. Default: they are not. */
   readonly queryForm?: QueryForm;
   readonly schema: string;
   /** Whether a header named the schema, or several schemas are exposed. */
@@ -43,15 +43,15 @@ export interface ApiRequest {
   /** Row bounds of the root, by `limit`/`offset` and, for GET, `Range`. */
   readonly bounds: RowBounds;
   readonly preferences: Preferences;
-  /** Those that count, with `etag-mode`. */
+  /** Preconditions that apply; null for each of them without the option `etag-mode`. */
   readonly preconditions: Preconditions;
   /** Accepted media types, most preferred first. */
   readonly accept: readonly MediaRange[];
   /** Null if the action has no body. */
   readonly payload: Payload | null;
-  /** Columns that the role may select, for `**`. Default: unknown. */
+  /** Columns that the role may select, which `select=**` returns. Default: unknown. */
   readonly selectable?: SelectableColumns | undefined;
-  /** Lower-case names; without `cookie`. */
+  /** Headers by lower-case name, without `cookie`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly cookies: Readonly<Record<string, string>>;
 }

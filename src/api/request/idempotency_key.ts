@@ -55,7 +55,7 @@ export async function requestFingerprint(
   return await sha256(new Uint8Array(parts.flatMap((part) => Array.from(part))));
 }
 
-/** Returns the bytes of a body. The number of parts is fixed, except for a form. */
+/** Returns the bytes of a body: in one part, or in two parts for each field of a form. */
 function bytesOf(payload: Payload | null): readonly Uint8Array[] {
   switch (payload?.kind) {
     case undefined:

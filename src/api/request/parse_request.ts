@@ -28,7 +28,7 @@ export interface RequestConfig extends ActionConfig, ProfileConfig, Pick<Config,
 }
 
 export interface RequestHead {
-  /** Its payload is null. */
+  /** The parsed request. Its payload is null, because the body is read later. */
   readonly request: ApiRequest;
   /** Null if the request has no body to read. */
   readonly reader: PayloadReader | null;

@@ -4,7 +4,7 @@ import type { Preferences } from "./api_request.ts";
 
 type ListedName = Exclude<keyof Preferences, "timezone" | "maxAffected" | "invalid">;
 
-/** Collects the values of the known preferences. */
+/** Values of the preferences that have a fixed list of values. */
 type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
 
 const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[Name]>[] } = {
@@ -19,7 +19,7 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
   maxRows: ["fail"],
 };
 
-/** Values by token. */
+/** Preferences by their token in the header. */
 const tokens: ReadonlyMap<string, Partial<Listed>> = new Map(
   Object.entries(values).flatMap(([name, each]) =>
     each.map((value) => [`${preferenceName(name)}=${value}`, { [name]: value }] as const)
@@ -50,9 +50,9 @@ export const nothingPreferred: Preferences = {
 };
 
 /**
- * Parses the header, whose lines are joined by commas. Tokens are compared exactly; the first one
- * of a preference applies. Unknown tokens are listed as invalid, and so are unknown values, except
- * time zones.
+ * Parses the header, whose lines are joined by commas. Tokens are compared exactly. If a preference
+ * is repeated, its first token applies. Unknown tokens are listed as invalid, and so are unknown
+ * values, except time zones.
  */
 export function parsePreferences(header: string | null): Preferences {
   if (header === null || header.trim() === "") return nothingPreferred;
@@ -84,8 +84,8 @@ export function parsePreferences(header: string | null): Preferences {
 
 /**
  * Recognises other spellings of preferences that protect rows: with parameters, quotes, spaces and
- * capitals (RFC 7240, section 2). A request for strict handling is rejected in place of being
- * ignored, and a dry run does not commit.
+ * capitals (RFC 7240, section 2). Any spelling of `handling=strict` rejects the request then, and
+ * any spelling of `tx=rollback` rolls back.
  */
 function otherSpelling(token: string): Partial<Listed> {
   if (/^handling\s*=\s*"?strict\b/i.test(token)) return { handling: "strict" };

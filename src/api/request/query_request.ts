@@ -55,7 +55,7 @@ function isRoutinePath(path: string): boolean {
   return second > 0 && percentDecode(path.slice(1, second), "replace") === "rpc";
 }
 
-/** Returns the GET that is equivalent to a query request, without its body. Other requests are unchanged. */
+/** Returns the GET that is equivalent to a query request whose body has no parameters; else the request. */
 export function asRead(pieces: RawRequest, config: QueryRequestConfig): RawRequest {
   const target = readQueryTarget(pieces, config);
   return target === null ? pieces : { ...pieces, method: "GET", path: target.path };

@@ -54,7 +54,7 @@ export function readHeaders(received: Headers): HeaderRecords {
   received.forEach((value, name) => {
     const text = decodeBytes(value);
     if (name === "cookie") cookie = text;
-    // Assigned to, this name would be taken for the object's prototype.
+    // An assignment to `__proto__` would replace the prototype of the object.
     else if (name !== "__proto__") headers[name] = text;
   });
   return { headers, cookies: parseCookies(cookie) };

@@ -22,9 +22,9 @@ const maxShortBytes = 64 * 1024;
 const maxPieceBytes = 4 * 1024;
 /** Buffer size for a body of known length. */
 const bufferBytes = 256 * 1024;
-/** Factor by which the buffer exceeds the received bytes. Its unused pages occupy no memory. */
+/** Factor by which the buffer exceeds the received bytes. Unused pages of the buffer occupy no memory. */
 const growthFactor = 1024;
-/** Number of bytes that are copied between two pauses, which takes some milliseconds. */
+/** Number of bytes that are copied between two pauses. To copy them takes some milliseconds. */
 const copyBytes = 4 * 1024 * 1024;
 /** Maximum payload. PostgreSQL rejects messages of 1 GiB (`MaxAllocSize`); the difference is left
  * for other parameters. */
@@ -36,8 +36,8 @@ export interface LongBodyChecks {
   readonly head?: () => void;
   /** Runs when the decoder knows the keys of the body. */
   readonly keys?: OnKeys;
-  /** Returns whether several statements may insert the rows. A null payload checks whether any
-   * payload could be divided. Default: they may not. */
+  /** Returns whether several statements may insert the rows of the payload; for null, whether
+   * any payload could be divided so. Default: they may not. */
   readonly isDivisible?: (payload: Payload | null) => boolean;
 }
 
@@ -145,13 +145,13 @@ export async function receiveBody(
     }
     for await (const bytes of decoded) await collected.add(bytes);
   } finally {
-    // The server can discard the rest.
+    // After the release, the server can discard the rest of the body.
     reader.release();
   }
   return decoder.payload(collected.bytes());
 }
 
-/** Returns whether a body might be divided. If its length is unknown, that is decided later. */
+/** Returns whether a body might be divided: it is long and divisible, or its length is unknown. */
 function mayBeDivided(expected: number, { isDivisible }: LongBodyChecks): boolean {
   if (isDivisible === undefined) return false;
   return Number.isNaN(expected) || (expected > maxWholeBytes && isDivisible(null));
@@ -259,7 +259,7 @@ class LongBodyGuard {
     }
   }
 
-  /** Runs the checks, because the body is long. */
+  /** Runs the checks of a long body, once. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -267,7 +267,7 @@ class LongBodyGuard {
     if (this.#keys !== null) this.#checks.keys?.(this.#keys);
   }
 
-  /** Checks the keys: now if the body is long, otherwise when that becomes known. */
+  /** Checks the keys now if the body is known to be long, otherwise when it proves to be long. */
   check(payload: Payload): void {
     this.#keys = payload;
     if (this.#isOpen) this.#checks.keys?.(payload);

@@ -24,13 +24,13 @@ export interface RowCuts {
   readonly lastRowEnd: number;
   /** Whether the keys of the payload are known, or not needed. */
   readonly areKeysKnown: boolean;
-  /** Whether an element has other keys than the first, for which the body is rejected. */
+  /** Whether an element has other keys than the first element. Such a body is rejected. */
   readonly isMixed: boolean;
-  /** Reason why the text is malformed, or null. If the text is not divided, PostgreSQL reports the reason. */
+  /** Why the text is malformed, or null. If the text is not divided, PostgreSQL reports the reason. */
   readonly problem: string | null;
 }
 
-/** Called once when the keys are known or too many. If it throws, parsing ends. */
+/** Called once, when the keys are known, or are too many. Parsing ends if the callback throws. */
 export type OnKeys = (payload: Payload) => void;
 
 /** Rows of a relation, or arguments of a function. */
@@ -43,13 +43,13 @@ export type Payload =
     readonly kind: "json";
     /** As received; `{}` for the empty body of a call, and `[]` for rows that are a scalar. */
     readonly text: Uint8Array;
-    /** True for a call whose body contains no arguments: a scalar, or an array with elements other
+    /** Set for a call whose body contains no arguments: a scalar, or an array with elements other
      * than objects of the same keys. Default: an object, or objects of the same keys. */
     readonly value?: "scalar" | "mixed";
     readonly shape: "object" | "array";
     /** Keys of the rows, sorted; null if they were not read, because `columns` replaces them. */
     readonly keys: readonly string[] | null;
-    /** Number of further keys. Only as many are listed as can be relevant. */
+    /** Number of keys that `keys` does not list, because they exceed the maximum. */
     readonly moreKeys: number;
     /**
      * Whether rows may lack some of the keys. Default: all rows have all keys, or `keys` is null.
@@ -58,7 +58,7 @@ export type Payload =
     /** Arrays of about 1 MiB each, in place of `text`, which is then empty. They can be read once,
      * and each is valid until the next one is requested. Default: none. */
     readonly pieces?: Iterable<Uint8Array>;
-    /** Whether the JSON was converted from CSV. A single unnamed parameter receives the converted JSON. */
+    /** Format of the body as received. A single unnamed parameter receives the JSON converted from it. */
     readonly source: "json" | "csv" | "row text" | "form";
   }
   | {
@@ -67,7 +67,7 @@ export type Payload =
     readonly fields: readonly (readonly [name: string, value: string])[];
     /** Names, sorted. */
     readonly keys: readonly string[];
-    /** Number of fields with further names. Only as many are listed as can be relevant. */
+    /** Number of fields whose names `keys` does not list, because they exceed the maximum. */
     readonly moreKeys: number;
   }
   | {

@@ -9,7 +9,7 @@ export const maxNameBytes = 1024;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** ASCII texts up to this length are decoded here, which is faster. */
+/** ASCII texts up to this length are decoded in JavaScript, which is faster than `TextDecoder`. */
 const shortText = 32;
 
 /** Returns the text of a name. A name that is too long for PostgreSQL is cut, with an ellipsis. */
@@ -25,7 +25,7 @@ export function nameText(bytes: Uint8Array, start: number, end: number): string 
   return shortEnd < end ? `${text}…` : text;
 }
 
-/** Returns a name as {@linkcode nameText} does. */
+/** Returns a name that is cut as by {@linkcode nameText}. */
 export function shortName(text: string): string {
   return text.length > maxNameBytes ? `${text.slice(0, maxNameBytes)}…` : text;
 }

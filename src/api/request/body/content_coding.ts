@@ -11,9 +11,9 @@ const chunkBytes = 64 * 1024;
 /** Size of the chunks that a decoder receives. They are small, so that a bomb is detected after a
  * few megabytes. */
 const countedSliceBytes = 16 * 1024;
-/** Up to this decoded size, the ratio is not checked. */
+/** Up to this decoded size, the ratio of decoded to received bytes is not checked. */
 const minCheckedBytes = 1024 * 1024;
-/** Maximum ratio. JSON and CSV rarely shrink to less than a hundredth; bombs shrink to a thousandth. */
+/** Maximum of this ratio. JSON and CSV rarely shrink to less than a hundredth; bombs shrink to a thousandth. */
 const maxRatio = 200;
 
 const zlib = builtinModule("node:zlib");
@@ -44,14 +44,14 @@ export async function* decodedPieces(
       for (let at = 0; at < piece.length; at += countedSliceBytes) {
         const slice = piece.subarray(at, at + countedSliceBytes);
         received += slice.length;
-        // The decoder reads it later.
+        // The decoder reads the slice later, when the bytes of `piece` may have changed.
         yield slice.slice();
       }
     }
   }
   const options = { chunkSize: chunkBytes };
   const decoder = coding === "gzip" ? zlib!.createGunzip(options) : zlib!.createInflate(options);
-  // The decoder fails with the error of the pipeline.
+  // No callback is needed: if the pipeline fails, the loop over the decoder throws its error.
   stream!.pipeline(counted(), decoder, () => {});
   try {
     for await (const piece of decoder) {

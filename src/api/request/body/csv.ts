@@ -21,7 +21,7 @@ const maxRecordLength = 64 * 1024 * 1024;
 
 /**
  * Converts CSV to JSON. A quoted field may contain commas, line breaks and doubled quotes; other
- * fields contain no quotes. A record ends in LF, CRLF or CR, which the last one may lack. Blank
+ * fields contain no quotes. A record ends in LF, CRLF or CR, which the last record may lack. Blank
  * lines are skipped.
  *
  * Each record has a field for each name, and names are unique.
@@ -39,7 +39,7 @@ export class CsvDecoder implements BodyDecoder {
   /** Text of the current field. */
   #field = "";
   #isQuoted = false;
-  /** Number of complete fields in the current record, and of their characters. */
+  /** Number of complete fields in the current record, and of all characters in it. */
   #column = 0;
   #recordLength = 0;
   readonly #names: string[] = [];
@@ -140,7 +140,7 @@ export class CsvDecoder implements BodyDecoder {
   #add(text: string): void {
     this.#recordLength += text.length;
     if (this.#recordLength > maxRecordLength) throw errors.bodyTooLarge(maxRecordLength, null);
-    // The record ends with an error if it has more fields than names.
+    // A field without a name needs no text, because its record ends with an error.
     if (this.#records === 0 || this.#column < this.#names.length) this.#field += text;
   }
 
@@ -187,12 +187,12 @@ export class CsvDecoder implements BodyDecoder {
     this.#records++;
     this.#column = 0;
     this.#recordLength = 0;
-    // The second character of CRLF is a blank line.
+    // After the CR of CRLF, the LF is skipped like a blank line.
     this.#place = "record start";
   }
 
-  /** Ends a row. Functions use only the first row, except one with a single unnamed parameter,
-   * whose name is empty. */
+  /** Ends a row. A function uses only the first row, unless a name is empty: all rows may then be
+   * the value of a single unnamed parameter. */
   #endRow(): void {
     const [fields, names] = [this.#column, this.#names.length];
     if (fields !== names) {

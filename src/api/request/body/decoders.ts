@@ -69,7 +69,7 @@ export class JsonDecoder implements BodyDecoder {
     return { lastRowEnd, areKeysKnown, isMixed, problem: null };
   }
 
-  /** Returns the payload. A body without bytes calls a function without arguments. */
+  /** Whether the body has no bytes, and so calls a function without arguments. */
   get #isEmptyCall(): boolean {
     return this.#length === 0 && this.#takes === "arguments";
   }

@@ -15,7 +15,7 @@ export interface DivisionOptions {
   readonly minRate: MinRate;
 }
 
-/** Stores rows. */
+/** A file that stores rows. */
 type BodyFile = Pick<SpoolFile, "append" | "close" | "endPiece" | "pieces">;
 
 /** A payload of rows. */
@@ -83,12 +83,12 @@ export class RowCutter {
     this.#spool = spool;
   }
 
-  /** Adds text. The position is that after its last row, or -1. */
+  /** Adds text. `rowEnd` is the position after the last row that ends in it, or -1. */
   add(bytes: Uint8Array, rowEnd: number): void {
     let start = 0;
     if (this.#isBetween) {
       start = bytes.indexOf(comma) + 1;
-      // Only blanks or `]` have come.
+      // The text has only blanks or `]`.
       if (start === 0) return;
       this.#isBetween = false;
       this.#append(beginArray);
@@ -103,7 +103,7 @@ export class RowCutter {
     this.add(bytes.subarray(rowEnd), -1);
   }
 
-  /** Ends the last array, which has the closing bracket of the text, unless it has no rows. */
+  /** Ends the array that is being stored, if there is one. Its closing bracket is already stored. */
   end(): void {
     if (this.#length > 0) this.#spool.endPiece();
     this.#length = 0;

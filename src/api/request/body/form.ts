@@ -72,7 +72,7 @@ function fieldsOf(text: string): FormFields {
   return [...new URLSearchParams(`&${text}`)];
 }
 
-/** Returns the different names, sorted, and the number of fields after the maximum was reached. */
+/** Returns up to {@linkcode maxNames} different names, sorted, and the number of fields after them. */
 function namesOf(
   fields: FormFields,
 ): { readonly keys: readonly string[]; readonly moreKeys: number } {

@@ -22,7 +22,7 @@ const kinds: ReadonlyMap<number, JsonKind> = new Map([
 ]);
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-/** Bytes that may follow a number or a word. */
+/** Bytes that may follow a number, `true`, `false` or `null`. */
 const endsScalar: ReadonlySet<number> = new Set(
   [0x20, 0x09, 0x0a, 0x0d, comma, closeBracket, closeBrace],
 );

@@ -40,11 +40,11 @@ export class JsonRowsScan {
   });
   /** Keys of the first row with their indexes, in the order of the text. */
   readonly #indexes = new Map<string, number>();
-  /** Bytes of these keys as spelled in the first row, concatenated. */
+  /** The keys of the first row as its text spells them, concatenated. */
   #spelled = new Uint8Array(64);
   /** Ends of the keys in `#spelled`. */
   readonly #ends: number[] = [];
-  /** By index of a key: number of the last row with the key. */
+  /** For each key, by its index: number of the last row that has the key. */
   readonly #seenIn: number[] = [];
   /** Number of keys of the first row beyond {@linkcode maxNames}. */
   #uncounted = 0;
@@ -53,7 +53,7 @@ export class JsonRowsScan {
   /** Number of different keys of the current row. */
   #distinct = 0;
   #count = 0;
-  /** Whether an element is not a row with the same keys. */
+  /** Whether an element is not an object, or has other keys than the first row. */
   isMixed = false;
   #hasFirstRowEnded = false;
   #doVary = false;

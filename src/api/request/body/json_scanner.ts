@@ -49,7 +49,7 @@ export class JsonScanner {
   /** The first part of a row's key that continues in the next chunk, or null. */
   #cutKey: NameBuffer | null = null;
   #expects: number = expects.value;
-  /** State inside a string, a number or a word. */
+  /** State inside a string, a number, `true`, `false` or `null`. */
   #place: number = inText;
   /** Nesting depth of a row's members; 0 before the first value. */
   #rowDepth = 0;
@@ -171,7 +171,7 @@ export class JsonScanner {
     return this.#become(isTooDeep ? expects.nothing : next, at);
   }
 
-  /** Scans a number or a word up to the first character that does not belong to it. */
+  /** Scans the rest of a number, `true`, `false` or `null`, up to the first other character. */
   #restOfScalar(bytes: Uint8Array, start: number): number {
     let at = start;
     let place = this.#expects === expects.restOfScalar ? this.#place : beginsScalar;
@@ -275,7 +275,7 @@ export class JsonScanner {
 
 /** States in a string: between characters, after a backslash, before the last four digits. */
 const [inText, escape, hex4, hex1] = [0, 1, 2, 5] as const;
-/** After the closing quote, and malformed. */
+/** The states after the closing quote, and in a malformed string. */
 const [ended, invalid] = [-2, -1] as const;
 
 /** Returns the state after a byte of an escape. */
@@ -305,15 +305,15 @@ const ascii = new TextEncoder();
 const escapable: ReadonlySet<number> = new Set(ascii.encode('"\\/bfnrt'));
 const hexDigits: ReadonlySet<number> = new Set(ascii.encode("0123456789abcdefABCDEF"));
 
-/** States in a number (RFC 8259, section 6), and after a word. */
+/** States in a number (RFC 8259, section 6), and after `true`, `false` or `null`. */
 const [beginsScalar, minus, zero, whole, point] = [1, 2, 3, 4, 5] as const;
 const [fraction, exponent, sign, power, behindWord] = [6, 7, 8, 9, 10] as const;
 const endsScalar: ReadonlySet<number> = new Set([zero, whole, fraction, power, behindWord]);
 
 const scalarSteps = makeScalarSteps();
 
-/** Returns a table of state transitions for numbers and words, at index `state << 8 | byte`; 0 if
- * the byte is not allowed. */
+/** Returns the table of state transitions for numbers, `true`, `false` and `null`, at index
+ * `state << 8 | byte`; 0 if the byte is not allowed. */
 function makeScalarSteps(): Uint8Array {
   const steps = new Uint8Array(32 << 8);
   const add = (from: readonly number[], characters: string, to: number) => {

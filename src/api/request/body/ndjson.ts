@@ -35,8 +35,8 @@ export class NdjsonDecoder implements BodyDecoder {
   readonly #options: NdjsonOptions;
   readonly #mark = new MarkSkipper();
   readonly #scan: JsonRowsScan;
-  /** The JSON of a chunk, and its length. Line feeds become commas, except the line feed that the
-   * previous chunk ended with. */
+  /** Buffer for the JSON of a chunk, and the length of this JSON. Line feeds become commas, except
+   * a line feed at the end of the previous chunk. */
   #out = noBytes;
   #outLength = 0;
   /** Number of the current line, from 1. */
@@ -76,7 +76,7 @@ export class NdjsonDecoder implements BodyDecoder {
 
   end(): Uint8Array {
     this.#endLine();
-    // A last line without a line feed has ended in the output before.
+    // A last line without a line feed ended with the previous output.
     this.#lastRowEnd = -1;
     return this.#rows === 0 ? noRows : endArray;
   }

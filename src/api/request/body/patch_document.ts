@@ -47,7 +47,7 @@ export interface PatchDocument {
 }
 
 /** Maximum sizes. `members` limits the objects of a merge patch. Copies are limited because a copy
- * of a value into itself doubles it. */
+ * of a value into itself doubles the value. */
 const limits = {
   operations: 1000,
   operationMembers: 16,
@@ -67,7 +67,7 @@ function readMerge(outline: JsonOutline): readonly PatchOperation[] {
   const operations = new Map<string, PatchOperation>();
   const reader = new MergeReader(outline);
   for (const column of outline.members()) {
-    // Of members with one name the last one applies.
+    // If several members have the same name, the last one applies.
     const number = operations.get(column)?.number ?? operations.size + 1;
     if (number > limits.members) throw tooMany("members", limits.members);
     const path = [column];
@@ -133,7 +133,7 @@ interface OperationMembers {
   readonly op: string | null;
   readonly path: string | null;
   readonly from: string | null;
-  /** Null without a value. */
+  /** Type of the member `value`; null if it is missing. */
   readonly kind: JsonKind | null;
 }
 

@@ -43,7 +43,7 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
   ]),
 ]);
 
-/** Returns whether a parameter is a clause. It is not if its value is a filter. */
+/** Returns whether a parameter of this name is a clause, unless its value is a filter. */
 export function isClauseName(name: string): boolean {
   return readers.has(name);
 }
@@ -64,7 +64,7 @@ function distinct(scanner: Scanner): Clause {
 
 const comma = ['","'] as const;
 
-/** Parses a clause; undefined if the name is not a clause. `path` lacks the last segment. Throws `100`. */
+/** Parses a clause; undefined for other parameters. `path` is the name without its last segment. Throws `100`. */
 export function readClause(
   { name, value }: ValuedParam,
   path: readonly string[],

@@ -35,8 +35,8 @@ export function readColumns(
 
 const what = "columns parameter";
 
-/** Returns the items of a tree, or an error. A list of names may be followed by ignored text, a
- * tree may not. */
+/** Returns the items of a tree, or an error. Text after a tree is an error, while text after a
+ * list of names is ignored. */
 function readTree(raw: string): readonly ColumnItem[] | ServiceError {
   try {
     return readText({ what, raw }, columnTree);
@@ -65,7 +65,7 @@ function sorted(names: readonly string[]): readonly string[] {
 /** Last segments of the parameters that address a nested item. */
 export const levelSegments: ReadonlySet<string> = new Set(["on_conflict", "resolution"]);
 
-/** Parses `<path>.on_conflict` and `<path>.resolution`. The first one for an item applies. Throws `100`. */
+/** Parses `<path>.on_conflict` and `<path>.resolution`. The first value for an item applies. Throws `100`. */
 export function readLevelConflicts(
   params: readonly ValuedParam[],
 ): readonly AtLevel<LevelConflict>[] {

@@ -44,7 +44,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value.isWellFormed() && !value.includes("\0");
 }
 
-/** Returns the cursor of a position. PostgreSQL renders the same text for a row. */
+/** Returns the cursor of a position. The SQL of a page makes the same text for a row. */
 export function writeCursor({ fingerprint, keys }: CursorPosition): string {
   return base64url.encode(JSON.stringify([version, fingerprint, keys]));
 }

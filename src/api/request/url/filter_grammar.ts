@@ -108,7 +108,7 @@ function operatorWord(scanner: Scanner, labels: readonly string[]): Operator {
   }
   const length = longestKnownStart(word);
   scanner.position += length;
-  // Where `not` could stand, the first character that differs is the unexpected one.
+  // For text that begins like `not`, the error names the first character that differs.
   const shared = length === 0 && labels === notOrOperator ? commonStart("not", word) : 0;
   return scanner.fail(length > 0 ? operatorLabel : labels, position + length + shared);
 }

@@ -7,7 +7,7 @@ import { type OperandSpan, Scanner } from "./scanner.ts";
 /** An operand: a text, or the elements of a list. */
 export interface OperandPlace {
   readonly span: OperandSpan;
-  /** Its field is null if it is the parameter's name. */
+  /** The condition of the operand. Its field is null if the parameter's name is the field. */
   readonly condition: Pick<Filter, "operand" | "operation"> & {
     readonly field: Filter["field"] | null;
   };

@@ -61,7 +61,7 @@ export type SimilarityOperator = WordsOf<"similar">;
 export type FullTextOperator = WordsOf<"fullText">;
 export type OperatorWord = keyof Table;
 
-/** A word and its row. */
+/** A word and its row of the table. */
 export type Operator =
   & {
     [Word in keyof Table]: Table[Word] & { readonly word: Word };

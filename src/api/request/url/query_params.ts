@@ -31,7 +31,7 @@ import { Scanner } from "./scanner.ts";
 import { select } from "./select_grammar.ts";
 import { relatedFrom } from "./value_grammar.ts";
 
-/** `call`: GET of a function, where parameters are arguments unless they are reserved or filters. */
+/** `call-get`: GET of a function, where parameters are arguments unless they are reserved or filters. */
 export type QueryMode = WriteMode | "relation" | "call-get" | "call-post";
 
 type WriteMode = "insert" | "update" | "put" | "delete";
@@ -45,7 +45,7 @@ type SingleName = "on" | "lock" | "conflictIndex" | "conflictColumns" | "conflic
 /** `levels`: the parameters for nested items of `columns`. */
 type ListName = SingleName | "levels" | "order" | "logic" | "limits" | "texts" | "filters";
 
-/** Parameters by their kind that have no effect in a mode. */
+/** The kinds of parameters that have no effect, for each mode. */
 const unapplied: Readonly<Record<QueryMode, readonly (WholeName | ListName)[]>> = {
   insert: ["filters", "logic", "limits"],
   update: ["on_conflict"],
@@ -327,14 +327,14 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
   return { filters, filterNames, clauses, callArguments };
 }
 
-/** Returns whether a value is a clause or filter that PostgREST does not have. It is an argument if
- * a parameter has that name. */
+/** Returns whether a value is a clause or filter that PostgREST does not have. If a parameter of the
+ * function has the name, the value is its argument. */
 export function isArgumentOrFilter({ kind }: Operation): boolean {
   return kind === "column" || kind === "similar";
 }
 
-/** Returns whether a mode is a write, where text after a condition is an error: it may be meant to
- * restrict it. */
+/** Returns whether a mode is a write. Text after a condition of a write is an error, because it may
+ * be meant to restrict the write. */
 function isWrite(mode: QueryMode): boolean {
   return mode !== "relation" && !mode.startsWith("call");
 }

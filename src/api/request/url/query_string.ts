@@ -47,7 +47,7 @@ export function withParams(raw: string, params: readonly ReplacedParam[]): strin
   const rest = raw.split(/[&;]/).filter((piece) => {
     const equals = piece.indexOf("=");
     const name = decodeQueryText(equals < 0 ? piece : piece.slice(0, equals));
-    // A filter on a column of that name has a dot.
+    // A parameter with a dot is a filter on a column that has the parameter's name.
     return piece !== "" && (!replaced.has(name) || decodeQueryText(piece).includes("."));
   });
   const added = params.flatMap(({ name, value }) => value === null ? [] : [`${name}=${value}`]);

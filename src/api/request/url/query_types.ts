@@ -93,10 +93,10 @@ export type Operation =
 export interface Filter {
   readonly kind: "filter";
   readonly field: Field;
-  /** The compared value if it is not just the field; the field is then its first name. */
+  /** The compared value, if it is more than the field. `field` is then the value's first name. */
   readonly operand?: Operand;
-  /** Whether a column with the field's name is compared in place of the operand. Set if the value
-   * is a parameter's name. */
+  /** Whether a column that has the field's name, if there is one, is compared in place of
+   * `operand`. Set if a parameter's name is the compared value. */
   readonly prefersColumn?: true;
   readonly negated: boolean;
   readonly operation: Operation;
@@ -128,7 +128,7 @@ export interface OrderTerm {
   /** Name or alias of a to-one embed of the same level, for `order=rel(col)`. */
   readonly relation: string | null;
   readonly field: Field;
-  /** The value to sort by if it is not just the field. */
+  /** The value to sort by, if it is more than the field. */
   readonly operand?: Operand;
   readonly direction: "asc" | "desc" | null;
   readonly nulls: "first" | "last" | null;
@@ -178,7 +178,7 @@ export interface NestedItem {
 export interface ColumnTree {
   /** An error if the text cannot be parsed as a tree. */
   readonly items: readonly ColumnItem[] | ServiceError;
-  /** Name after which ignored text follows a list of names, or null. */
+  /** Last name of a list of names that ignored text follows; null without such a list. */
   readonly listEnd: string | null;
 }
 
@@ -188,7 +188,7 @@ export interface LevelConflict {
   readonly resolution: "merge-duplicates" | "ignore-duplicates" | "return-existing" | null;
 }
 
-/** Treatment of rows that other transactions have locked, by a limited write: it skips them, or fails. */
+/** How a limited write treats rows that other transactions have locked: it skips them, or fails. */
 export type RowLock = "skip" | "nowait";
 
 /** Positions of the first and last row, from 0. The last row is included; null means no limit. */

@@ -10,7 +10,7 @@ export interface Source {
   readonly raw: string;
   /** The column of the filter. Default: the text contains its name. */
   readonly column?: string;
-  /** Whether further text is an error. Default: the production decides. */
+  /** Whether text after the production is an error. Default: the production decides. */
   readonly isWhole?: boolean;
 }
 
@@ -62,7 +62,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ["\t", "\\t"],
 ]);
 
-/** Returns a character in quotes. A character that is not printable ASCII is its decimal number. */
+/** Returns a character in quotes. A character other than printable ASCII is its decimal number. */
 function quoted(character: string, quote: string): string {
   const code = character.codePointAt(0) ?? 0;
   const text = character === quote

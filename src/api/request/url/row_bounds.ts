@@ -84,7 +84,7 @@ export function readLimits(params: readonly ValuedParam[]): Limits {
 
 const noLimits: Limits = { limits: [], limit: null, offset: null, hasLimits: false };
 
-/** PostgreSQL rejects integers with more digits. They are not parsed, because that would take long. */
+/** Integers with more digits are not parsed, because to parse them takes long. PostgreSQL rejects them. */
 const maxDigits = 1000;
 
 /** Parses an integer of any size, with blanks around it; null for other texts. */

@@ -20,7 +20,7 @@ export interface ParseFailure {
   readonly endExpected: boolean;
   /** Labels of the expected tokens in the order of the attempts, with repetitions. */
   readonly expected: readonly string[];
-  /** A violated rule, if the text matches the grammar. */
+  /** The rule that the text violates, although it matches the grammar; null for other failures. */
   readonly rule: string | null;
 }
 
@@ -129,7 +129,7 @@ export class Scanner {
     this.#expected.push(labels);
   }
 
-  /** Fails. The expected tokens are `labels`, or else those recorded. */
+  /** Fails. The expected tokens are `labels`. Default: the recorded tokens. */
   fail(labels?: readonly string[], unexpectedAt = this.position): never {
     if (labels !== undefined) this.expect(labels, unexpectedAt);
     throw mismatch;
@@ -148,7 +148,7 @@ export class Scanner {
     if (!this.atEnd) this.failAtEnd(labels);
   }
 
-  /** Drops the records of an attempt, because another one explains the failure better. */
+  /** Drops the recorded tokens, because another attempt explains the failure better. */
   forget(): void {
     this.#farthest = -1;
     this.#endExpected = false;
