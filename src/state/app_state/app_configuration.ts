@@ -58,8 +58,8 @@ export class AppConfiguration {
   }
 
   /**
-   * Reads the configuration. `version` is the result of `version()` if it is known. Rejects if the
-   * configuration is invalid or the server refuses the login.
+   * Reads the configuration. `version` is the result of PostgreSQL's `version()`, or null if unknown.
+   * Rejects if the configuration is invalid or the server refuses the login.
    */
   async read(version: string | null = null): Promise<LoadedConfig> {
     const { remoteKeySets } = this.#parts;
@@ -148,14 +148,14 @@ export class AppConfiguration {
     version: string | null,
   ): Promise<Pick<LoadedConfig, "values"> & Pick<Snapshot, "roles">> {
     const { metadata } = this.#parts;
-    // The options of the query itself come from the previous values in the database.
+    // The query depends on options, whose values in the database are known from the previous read.
     const queryConfig = keepStartupOptions(
       source.configure(this.#databaseValues),
       this.#initialConfig,
     );
     if (!queryConfig.dbConfig) return { values: noValues, roles: noRoleSettings };
     return {
-      // Values and settings of roles, such as a timeout, stay as they were if they cannot be read.
+      // If values or settings of roles cannot be read, the service keeps the previous ones.
       values: await metadata.readConfig(queryConfig) ?? this.#databaseValues,
       roles: await metadata.readRoles(version) ?? this.#state.snapshot.roles,
     };

@@ -155,8 +155,8 @@ export class AppState extends AppStateBase {
     return this.#reloader.request();
   }
 
-  /** Reloads the schema cache if it is stale, which `error` of a request may indicate. Returns null
-   * if it is not stale, or if only a check in the background can tell. */
+  /** Reloads the schema cache if it is stale. Returns null if it is not. If a missing name may have
+   * caused `error`, starts a check in the background, and does not await the check. */
   reloadIfStale(error: ServiceError | null): Promise<void> | null {
     if (error !== null && mayBeStale(error)) this.missName();
     return this.#staleness.claimReload(error) ? this.reloadSchema() : null;
@@ -169,15 +169,15 @@ export class AppState extends AppStateBase {
   }
 
   /**
-   * Starts a check of whether the schema has changed, because a request names something unknown.
+   * Starts a check for changes of the schema, because a request names an object that is not in it.
    */
   missName(): void {
     this.#watch?.missed();
   }
 
   /**
-   * Reads the configuration again, including the part in the database. Resolves when it is applied, after
-   * a load of the schema cache if that depends on what has changed. Reports a configuration that is
+   * Reads the configuration again, including the part in the database. Resolves when the new one is
+   * applied. If it needs another schema cache, loads that first. Reports a configuration that is
    * invalid, or whose schema cache cannot be loaded, and keeps the old one.
    */
   async reloadConfig(): Promise<void> {
@@ -192,8 +192,8 @@ export class AppState extends AppStateBase {
   }
 
   /**
-   * Reads the configuration once, without serving. The role path has its normalized text. Rejects if
-   * the configuration is invalid or the server refuses the login. Reports other database failures.
+   * Reads the configuration once, without serving. Normalizes `jwt-role-claim-key`. Rejects if the
+   * configuration is invalid or the server refuses the login. Reports other database failures.
    */
   async readConfig(): Promise<Config> {
     const { state: { config, auth } } = await this.#configuration.read();
@@ -205,7 +205,7 @@ export class AppState extends AppStateBase {
     return this.#loader.readOnce((await this.#configuration.read()).state.config);
   }
 
-  /** Makes the service not ready from now on, although it serves requests. */
+  /** Makes the service report from now on that it is not ready. It still serves requests. */
   announceShutdown(): void {
     this.#readiness.announceShutdown();
   }

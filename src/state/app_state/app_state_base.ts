@@ -1,4 +1,4 @@
-/** The common part of the state, for a thread that loads it and for one that follows another thread. @module */
+/** The common part of the two kinds of state: of a thread that loads it, and of one that follows. @module */
 import { type Database, type DatabaseOptions, replicaSettings } from "../../database/database.ts";
 import { isConnectionLost } from "../../database/failure.ts";
 import type { Dialect } from "../../base/dialect.ts";
@@ -82,7 +82,7 @@ export abstract class AppStateBase {
     if (isLogged(this.dialect.findingSeverity, logLevel)) this.observe(finding);
   }
 
-  /** Aborted when the service stops: ends streams that would not end by themselves. */
+  /** Signal that aborts when the service stops. It ends streams that would not end by themselves. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }

@@ -110,8 +110,8 @@ export class FailurePolicy {
     return this.exit({ kind: "statement-refused", error, name: dialect.displayName });
   }
 
-  /** Ends the process because a pooler in transaction mode loses prepared statements. Only reports
-   * it if the service can do without them. */
+  /** Ends the process because a pooler in transaction mode loses prepared statements. If the service
+   * can use unnamed statements instead, it only reports this. */
   exitOnPooler(): void {
     if (!this.#endsAtPooler) return this.#options.observe({ kind: "statements-unnamed" });
     const error = {
@@ -123,14 +123,14 @@ export class FailurePolicy {
     this.exit({ kind: "pooler-found", mode: "transaction", error });
   }
 
-  /** Ends the process because a schema of `db-schemas` does not exist, unless the dialect awaits it. */
+  /** Ends the process because a schema of `db-schemas` does not exist, unless the dialect retries. */
   async exitOnMissingSchema(readFilled: () => Promise<readonly string[]>): Promise<void> {
     const { onFatal, dialect } = this.#options;
     if (onFatal === null || dialect.invalidConfig === "ignored") return;
     this.exit({ kind: "schema-missing", filled: await readFilled() });
   }
 
-  /** Reports a fatal failure, once, and ends the process. Returns false if it may not be ended. */
+  /** Reports a fatal failure, once, and ends the process. Returns false if `onFatal` is null. */
   exit(event: Observation): boolean {
     const { observe, onFatal } = this.#options;
     if (this.#isEnding) return true;

@@ -25,25 +25,25 @@ import type { StateChange } from "./state_change.ts";
 export interface FollowedState {
   /** Whether the followed state is ready. */
   isReady(): Promise<boolean>;
-  /** A connection was lost. */
+  /** Reports that a connection was lost. */
   recover(): void;
   /** Reports that a request names something that the schema cache lacks. */
   missName(): void;
 }
 
 interface FollowingOptions extends Omit<AppStateBaseOptions, "requestMetrics"> {
-  /** Number of threads that count requests, each a part. */
+  /** Number of threads that serve. Each one has an equal share of the rate limits. */
   readonly threads: number;
   /** The dialect of the configuration, by name. */
   readonly dialect: string;
   readonly followed: FollowedState;
-  /** Returns this thread's share of limits that the process divides. Default: the whole limits. */
+  /** Returns the configuration, with this thread's share of the limits. Default: the whole limits. */
   readonly shareOf?: (config: Omit<Config, "wingOptions">) => Config;
   /** Ends the process, after a fatal failure was reported. */
   readonly onFatal: () => void;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
   readonly fetch?: Fetch;
-  /** Clock for queries of the database's state. Default: the system's. */
+  /** Clock for the checks of whether the database answers. Default: the system's. */
   readonly clock?: Pick<Clock, "now" | "schedule">;
 }
 
@@ -66,7 +66,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
   #missedAt = -Infinity;
   /** Time at which the followed thread reconnects, in epoch milliseconds. */
   #retryAt = -Infinity;
-  /** The last change. Each one waits for the previous one. */
+  /** Resolves when the last change is applied. Changes are applied one after the other. */
   #applied: Promise<void> = Promise.resolve();
 
   private constructor(options: FollowingOptions, snapshot: Snapshot, keys: RemoteKeySets) {
@@ -80,9 +80,9 @@ export class FollowerState extends AppStateBase implements HandlerState {
     this.revocations = { current: () => this.#currentRevocations() };
   }
 
-  /** Creates a state that is complete. */
+  /** Creates a state from a change that contains all parts. */
   static async create(options: FollowingOptions, state: StateChange): Promise<FollowerState> {
-    // Each thread fetches the keys of issuers. The followed thread reports and counts it.
+    // Each thread fetches the keys of issuers. Only the followed thread reports and counts fetches.
     const keys = new RemoteKeySets({
       metricRegistry: new MetricRegistry(),
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
@@ -160,7 +160,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
     this.#keys.keep(remoteKeySetsOf(this.snapshot.auth.issuers));
   }
 
-  /** Returns the current list. If it was never read, the followed thread keeps trying. */
+  /** Returns the current list. Throws if the followed thread has not read the list yet. */
   #currentRevocations(): ReturnType<HandlerState["revocations"]["current"]> {
     const source = this.snapshot.config.jwtRevocations;
     if (source === null) return null;
@@ -190,11 +190,11 @@ async function nextSnapshot(
       ...await prepareClientLimits(config, previous, threads),
     }),
     ...(schema === undefined ? {} : {
-      // Lets requests pass between the pieces.
+      // The thread handles requests between two chunks.
       cache: schema === null ? null : indexSchemaCache(await readPieces(schema, turn)),
       cacheLoadedAt: now(),
     }),
-    // A process shows clients no reason.
+    // Clients of a process must not see the reason.
     cacheError: null,
   };
 }

@@ -39,7 +39,7 @@ import { compile, ident, param, quoteIdent, sql } from "../../base/sql/fragment.
 import type { AppStateBase } from "./app_state_base.ts";
 import { maxRevocations } from "./revocation_list.ts";
 
-/** Rows after which the garbage of reading them is collected. */
+/** Number of rows after which the reader starts a garbage collection. */
 const rowsPerCollection = 10_000;
 
 export interface SchemaReading {
@@ -48,7 +48,7 @@ export interface SchemaReading {
   readonly ms: number;
   /** Duration of each query; null if not measured. */
   readonly timings: readonly QueryTiming[] | null;
-  /** Schemas of the configuration that do not exist, if other ones do. */
+  /** Configured schemas that do not exist; empty if no exposed schema exists. */
   readonly missingSchemas: readonly string[];
 }
 
@@ -98,7 +98,7 @@ export class MetadataReader {
     return { ...reading, data, ms: performance.now() - start };
   }
 
-  /** Reads the rows. The lists of their readers are garbage before the schema cache is built. */
+  /** Reads the rows. This is a separate method so that its objects are garbage before the build. */
   async #readAnswers(config: CatalogueConfig) {
     const missingSchemas = await this.#readMissingSchemas(config);
     const isFound = (schema: string) => !missingSchemas.includes(schema);
@@ -211,13 +211,13 @@ export function hasManyRows(lists: readonly (readonly unknown[])[]): boolean {
   return lists.some(({ length }) => length >= 2000);
 }
 
-/** Returns a statement whose rows are read. */
+/** Returns a statement with its parameters, whose result is its rows. */
 export function rowsOf(text: string, ...params: readonly string[]): Statement {
   return { text, params, use: "rows" };
 }
 
-/** Returns the query for a callable function. One without a schema may be anywhere in the search
- * path of requests. */
+/** Query that finds a function of this name that can be called without arguments. If the schema is
+ * empty, the function may be in any schema. */
 const callableQuery = `select 1 from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid = p.pronamespace
 where $1::pg_catalog.text in ('', n.nspname::pg_catalog.text) and p.proname = $2 and p.pronargs = p.pronargdefaults`;
@@ -228,7 +228,7 @@ function relationStatement({ schema, name }: FunctionName): Statement {
   return rowsOf("select pg_catalog.to_regclass($1) is not null", text);
 }
 
-/** Returns the statement that reads the list, up to one row more than the maximum. */
+/** Returns the statement that reads the list of revoked tokens, at most one row above the maximum. */
 function revocationStatement(
   { schema, name }: FunctionName,
   { isRelation }: { readonly isRelation: boolean },

@@ -20,7 +20,7 @@ export class Readiness {
     this.#registerGauges();
   }
 
-  /** Makes the service not ready from now on, although it serves requests. */
+  /** Makes the service report from now on that it is not ready. It still serves requests. */
   announceShutdown(): void {
     this.#isShutdownAnnounced = true;
   }

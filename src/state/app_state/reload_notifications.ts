@@ -39,7 +39,7 @@ export class ReloadNotifications {
     return this.#listener?.hasChannel === true ? this.#listener.isConnected : null;
   }
 
-  /** See {@linkcode Listener}. */
+  /** Milliseconds since the listening connection was lost; 0 while it is open. */
   get lostForMs(): number {
     return this.#listener?.lostForMs ?? 0;
   }
@@ -100,8 +100,8 @@ export class ReloadNotifications {
     });
   }
 
-  /** Records the result of a probe. With `auto`, polling replaces lost notifications; with `poll`,
-   * none are needed. */
+  /** Records the result of a probe. If `db-schema-watch` is `auto`, polling replaces lost
+   * notifications. If it is `poll`, the service needs no notifications. */
   #recordProbe(result: ProbeResult, channel: string): void {
     this.#isLost = result === "lost";
     const { dbSchemaWatch } = this.#parts.state.snapshot.config;
@@ -112,7 +112,7 @@ export class ReloadNotifications {
 
   /**
    * Merges requests and delays them by up to 250 ms, so that instances do not reload at the same
-   * time. A reload of revocations is not delayed, because revoked tokens are accepted until then.
+   * time. Does not delay a reload of revocations, because revoked tokens are accepted until it ends.
    */
   #request(what: ReloadTarget): void {
     const { onRequested } = this.#parts;

@@ -134,7 +134,7 @@ export class RevocationList {
       this.#dependencies.observe({ kind: "revocations-loaded", count: list.length });
       this.#dependencies.onLoaded();
     } catch (thrown) {
-      // Retries until the next success have no lines in the log.
+      // Only the first of several consecutive failures is logged.
       if (!this.#isFailing) this.#dependencies.reportFailure(thrown);
       this.#isFailing = true;
       throw thrown;

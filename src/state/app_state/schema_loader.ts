@@ -83,7 +83,7 @@ export class SchemaLoader {
     return this.#last;
   }
 
-  /** The schema cache for followers; null without followers. */
+  /** The schema cache as JSON texts for followers; null without followers. */
   get pieces(): readonly string[] | null {
     return this.#pieces;
   }

@@ -45,7 +45,7 @@ type FirstStep = "counters" | "fingerprint";
 /** Milliseconds between two checks while the service polls. */
 const intervalMs = 2000;
 
-/** Minimum milliseconds between checks that begin with step 2 because the server counts nothing. */
+/** Minimum milliseconds between checks if the server does not count writes. Each needs step 2. */
 const uncountedIntervalMs = 10_000;
 
 /** Minimum milliseconds between checks that requests cause. */
@@ -148,7 +148,7 @@ export class SchemaWatch {
     const baseline = this.#baseline;
     if (baseline === null) {
       this.#baseline = await this.#readBaseline(this.#config);
-      // The schema may have changed while notifications were expected.
+      // The schema may have changed while the watch relied on notifications and did not poll.
       if (this.#baseline !== null) onChanged();
       return;
     }
@@ -156,7 +156,7 @@ export class SchemaWatch {
     this.#isCounted = isCounted;
     if (first === "counters" && isCounted && counters === baseline.counters) return;
     const fingerprint = await reader.fingerprint(baseline.schemas);
-    // A load that ended during the look has set another baseline.
+    // A load that ended during this check has set another baseline.
     if (this.#baseline !== baseline) return;
     this.#baseline = { ...baseline, counters, fingerprint };
     if (fingerprint !== baseline.fingerprint) onChanged();

@@ -1,4 +1,4 @@
-/** Metrics of what each thread that serves has: a pool, a cache of tokens, standbys. @module */
+/** Metrics of the parts that each serving thread has: a pool, a cache of tokens, standbys. @module */
 import type { Database, PoolCounts, StandbyCounts } from "../../database/database.ts";
 import { versionNumber } from "../../database/server_version.ts";
 import type { Dialect } from "../../base/dialect.ts";

@@ -55,8 +55,8 @@ export type PreparedConfig = Pick<Snapshot, "config" | "auth">;
 /** The state that limits the requests of clients. */
 export type ClientLimits = Pick<Snapshot, "rateLimits" | "trustedProxies">;
 
-/** Prepares the request limits; each thread has a share of them. Keeps the numbers of counted requests. Rejects
- * with an `Error` if a JSONPath is invalid. */
+/** Prepares the limits of requests, of which each thread has a share. Keeps the requests that were
+ * counted under the previous limits. Rejects with an `Error` if a JSONPath is invalid. */
 export async function prepareClientLimits(
   config: Pick<Config, "rateLimits" | "serverTrustedProxies" | "wingOptions">,
   previous: Pick<Snapshot, "rateLimits"> | null,

@@ -6,8 +6,8 @@ import type { Snapshot } from "./snapshot.ts";
 /** The state in parts, which are replaced and never changed. */
 export interface FollowedParts
   extends Pick<Snapshot, "config" | "roles" | "serverVersion" | "usesBlocks"> {
-  /** Chunks of `schemaPieces`, which a thread parses faster than it copies objects. Null before the
-   * first load. */
+  /** The schema cache as JSON texts, because a thread parses text faster than it copies objects.
+   * Null before the first load. */
   readonly schema: readonly string[] | null;
   /** Null before the first read. */
   readonly revocations: LoadedRevocations | null;
@@ -21,7 +21,7 @@ export interface StateChange extends Partial<Omit<FollowedParts, "config">> {
   readonly config?: SentConfig;
 }
 
-/** Returns the parts of a state that differ from those before; all of them if `before` is null. */
+/** Returns the parts of a state that differ from `before`; all parts if `before` is null. */
 export function stateChange(before: FollowedParts | null, state: FollowedParts): StateChange {
   const differs = ([part, value]: [string, unknown]) =>
     value !== before?.[part as keyof FollowedParts];

@@ -22,7 +22,7 @@ export interface AuthContext {
   readonly apiKeys: ApiKeys | null;
   /** Seconds since 1970, UTC. */
   readonly now: number;
-  /** Tolerated difference between clocks. */
+  /** Tolerated difference between clocks, in seconds. */
   readonly skewSeconds: number;
   readonly rolePath: RolePath;
   readonly dbAnonRole: string | null;

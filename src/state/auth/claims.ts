@@ -17,7 +17,7 @@ const timeRules = [
 export interface ClaimChecks {
   /** Seconds since 1970, UTC. */
   readonly now: number;
-  /** Tolerated difference between clocks. */
+  /** Tolerated difference between clocks, in seconds. */
   readonly skewSeconds: number;
   /** The audience that tokens must name; null for any. */
   readonly jwtAud: string | null;

@@ -23,7 +23,7 @@ export interface VerifiedToken {
   readonly json: string;
 }
 
-/** In characters. Common proxies accept half of it. */
+/** Maximum number of characters. Common proxies accept headers of half this length. */
 export const maxTokenLength = 16_384;
 
 /** The parts of a token, all base64url. */
@@ -33,7 +33,7 @@ interface TokenParts {
   readonly signature: string;
 }
 
-/** The members of a token's header that the service reads. */
+/** The members of a token's JOSE header that the service reads. */
 export interface TokenHeader {
   readonly alg: string;
   readonly kid: string | null;

@@ -23,12 +23,12 @@ export interface LoadedKeys {
   readonly keySet: KeySet;
   /** The document that contains the set. */
   readonly text: string;
-  /** Places of the keys that cannot be imported, from 1. */
+  /** Positions, counted from 1, of the keys that cannot be imported. */
   readonly invalidKeys: readonly number[];
   readonly fetchedAt: number;
-  /** Time from which on a set in use is fetched again. */
+  /** Time from which the set is fetched again, if requests use it. */
   readonly dueAt: number;
-  /** It is no longer fresh. */
+  /** Time from which the set is no longer fresh. */
   readonly expiresAt: number;
 }
 
@@ -59,14 +59,14 @@ export async function fetchKeys(
 
 /**
  * Returns the URL of the key set in an issuer's discovery document. Rejects with `KeyFetchError` if
- * the document belongs to another issuer (section 4.3), or if keys must not be fetched from the
- * URL.
+ * the document names another issuer (OpenID Connect Discovery 1.0, section 4.3), or if keys must
+ * not be fetched from the URL.
  */
 async function discover(
   issuer: string,
   dependencies: Omit<FetchDependencies, "now">,
 ): Promise<string> {
-  // OpenID Connect Discovery 1.0, section 4.
+  // The path of the document is defined in OpenID Connect Discovery 1.0, section 4.
   const location = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const document = parseJsonObject((await fetchDocument(location, dependencies)).text);
   if (document === null) throw new KeyFetchError("the discovery document is not a JSON object");

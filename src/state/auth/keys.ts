@@ -18,7 +18,7 @@ export class AuthSettingError extends Error {
 /** A key, imported for each algorithm that it supports. */
 export interface VerificationKey {
   readonly kid: string | null;
-  /** By the `alg` of a token's header. Empty for a key that does not verify tokens. */
+  /** The imported keys by `alg` of a token's header. Empty if the key does not verify tokens. */
   readonly verifiers: ReadonlyMap<string, CryptoKey>;
 }
 

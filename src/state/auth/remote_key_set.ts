@@ -134,7 +134,7 @@ export class RemoteKeySet {
     return true;
   }
 
-  /** Waits for the fetch in progress; starts a new one if requests share no I/O. */
+  /** Waits for the fetch in progress. If requests share no I/O, starts a new fetch. */
   #join(): Promise<void> {
     const isShared = this.#dependencies.sharing === "shared";
     return isShared && this.#running !== null ? this.#running : this.#fetch();
@@ -213,7 +213,7 @@ export class RemoteKeySets {
     return getOrMake(this.#sets, JSON.stringify(names), make);
   }
 
-  /** Forgets all other key sets. */
+  /** Forgets all key sets except the used ones. */
   keep(used: ReadonlySet<RemoteKeySet>): void {
     for (const [id, set] of this.#sets) if (!used.has(set)) this.#sets.delete(id);
     if (this.#isStarted) this.start();

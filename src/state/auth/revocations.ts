@@ -7,7 +7,7 @@ import { getOrMake } from "../../base/lib/group_by.ts";
 export interface Revocation {
   readonly claim: string;
   readonly value: string;
-  /** Only tokens issued at this time or earlier are revoked, in epoch seconds; null revokes all. */
+  /** Revokes only tokens that were issued at this time or earlier, in epoch seconds; null: all. */
   readonly issuedBefore: number | null;
   /** Epoch seconds at which the row expires; null for never. */
   readonly until: number | null;

@@ -1,4 +1,4 @@
-/** Words for calls of this program, which name the configuration. @module */
+/** The words of a command line that starts this program with the same configuration. @module */
 import type { CallWords } from "../../base/observe/call_words.ts";
 import { programCall } from "../../base/lib/program_call.ts";
 import { shellWord } from "../../base/lib/shell_word.ts";
@@ -8,12 +8,12 @@ import type { ConfigArguments } from "./config_files.ts";
 /** Name in messages for a connection string that is an argument. */
 export const connectionName = "the connection string";
 
-/** Returns the words for calls with the configuration that the arguments name. */
+/** Returns the words that start the program with the configuration of `args`, for advice in logs. */
 export function callWords(args: ConfigArguments): CallWords {
   return { program: programCall(), source: sourceWord(args) };
 }
 
-/** Returns an argument without the secrets of a connection string. */
+/** Returns the argument that names the configuration, without the secrets of a connection string. */
 export function sourceWord({ file, flags }: ConfigArguments): string {
   if (file !== null) return shellWord(file);
   const uri = flags.get("db-uri");

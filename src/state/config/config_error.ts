@@ -64,7 +64,7 @@ export class MissingOptionError extends ConfigError {
  * line and the environment, then missing options. Expects at least one.
  */
 export function combineProblems(problems: readonly ConfigError[]): ConfigError {
-  // An option whose default is another option repeats the error of that one.
+  // If an option's default is the value of another option, both have the same error.
   const distinct = new Map(problems.map((error) => [error.message, error]));
   const sorted = Array.from(distinct.values()).sort((one, other) => rank(one) - rank(other));
   const [first] = sorted;

@@ -1,4 +1,4 @@
-/** Checks between options. @module */
+/** Checks whether options exclude each other. @module */
 import { isEmbedded } from "../../database/open.ts";
 import { quote } from "./codecs.ts";
 import { type OptionRows, options } from "./options.ts";
@@ -29,8 +29,8 @@ export function conflictsIn(
   return conflicts;
 }
 
-/** Compares each endpoint with the core's endpoints and with single paths. In a conflict, the endpoint
- * is the one to change. */
+/** Compares the paths of endpoints. In a conflict, the problem names the endpoint of a wing before one
+ * of the core, and a prefix of paths before a single path. */
 function samePaths(rows: OptionRows, valueOf: (key: string) => unknown): readonly OptionConflict[] {
   const rank = ([key, { endpoint }]: OptionRows[number]) =>
     Object.hasOwn(options, key) ? 0 : endpoint?.paths === "one" ? 1 : 2;

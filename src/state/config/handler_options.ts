@@ -18,7 +18,7 @@ interface HandlerContext {
 }
 
 /**
- * Returns the configuration of the options. Lists, names and secrets in bytes are unchanged.
+ * Returns the values of the options, after the checks. Lists, objects and bytes are unchanged.
  *
  * Throws a one-line `Error` for an unknown name and for an invalid value, such as `dbPool: expected a
  * whole number of at least 1, got "ten"`.

@@ -21,8 +21,8 @@ where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_u
 
 /**
  * Returns the statements that read the configuration: a call of `db-pre-config`, if set, and a
- * query. Its only value is parsed by {@linkcode readValues}. The caller runs them in one
- * transaction and rolls back.
+ * query. {@linkcode readValues} parses the query's only value. The caller runs the statements in
+ * one transaction and rolls back.
  *
  * The authenticator role's settings for this database override its settings for all databases. Both
  * override the values that `db-pre-config` sets.
@@ -91,13 +91,13 @@ export const noRoleSettings: RoleSettings = { byRole: new Map(), loginSetsTimeou
 /** The first major version of PostgreSQL with `GRANT SET ON PARAMETER`. */
 const firstVersionWithGrants = 15;
 
-/** Name of the setting of a role, after the dialect's prefix, that overrides `db-max-cost`. */
+/** Setting of a role that overrides `db-max-cost`, without the dialect's prefix. */
 const maxCostName = "db_max_cost";
 
 /**
- * Returns the statement that reads role settings, and whether the authenticator role sets a
- * timeout. The roles are all roles of which it is a direct member. Settings that it may not set are
- * omitted. `version` is the result of `version()`.
+ * Returns the statement that reads the settings of all roles of which the authenticator role is a
+ * direct member, and whether the latter sets a timeout. Omits settings that the authenticator role
+ * may not set. `version` is the result of PostgreSQL's `version()`.
  */
 export function roleStatement(
   version: string,

@@ -60,7 +60,7 @@ export type OptionValues<Table> = {
   readonly [Key in keyof Table as CamelCase<Key & string>]: OptionValue<Table[Key]>;
 };
 
-/** The whole configuration. It also contains the options of wings. A wing reads these by a type of its own. */
+/** The whole configuration. It also contains the options of wings, for which each wing has a type. */
 export interface Config extends OptionValues<typeof options> {
   /** Full names with their values, in the order in which transactions set them. */
   readonly appSettings: readonly (readonly [name: string, value: string])[];

@@ -11,8 +11,8 @@ export interface Rate {
 
 export interface Decision {
   readonly isAdmitted: boolean;
-  /** The theoretical arrival time to store if the request is charged. A refused request also stores
-   * it if it is earlier than the current one, which can happen after a change of the rate. */
+  /** The theoretical arrival time to store if the request is charged. After a change of the rate, it
+   * can be earlier than the stored time. Then a refused request stores it, too. */
   readonly arrival: number;
   /** How many further requests would be admitted now, after this one. */
   readonly remaining: number;
@@ -31,9 +31,9 @@ export function rateOf(
   return { interval, tolerance: (burst - 1) * interval };
 }
 
-/** Decides about a request at the time `now`. The key has this theoretical arrival time, or 0 if it is new. */
+/** Decides about a request at the time `now`. `arrival` is the stored time of the key; 0 for a new key. */
 export function decide({ interval, tolerance }: Rate, arrival: number, now: number): Decision {
-  // A reload may have made the window shorter: no key waits longer than after its whole burst.
+  // A reload may have shortened the window. No key waits longer than after a whole burst at the new rate.
   const earliest = Math.min(Math.max(arrival, now), now + tolerance + interval);
   const isAdmitted = earliest - now <= tolerance;
   const next = isAdmitted ? earliest + interval : earliest;

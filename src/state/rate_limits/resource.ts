@@ -1,5 +1,5 @@
-/** The resource that a request addresses, for the paths of policies. Different spellings of a path
- * are the same resource. @module */
+/** The resource that a request addresses, which policies compare with their paths. Different
+ * spellings of a path are the same resource. @module */
 import { percentDecode } from "../../base/http/percent.ts";
 
 /** A request's method and decoded path. */
@@ -13,7 +13,7 @@ export interface LimitedResource {
 }
 
 /**
- * Returns whether a policy for one method applies to a request with another. QUERY belongs to GET.
+ * Returns whether a policy for a method applies to a request. A policy for GET applies to QUERY, too.
  */
 export function countsMethod(ofPolicy: string, method: string): boolean {
   return ofPolicy === method || (ofPolicy === "GET" && method === "QUERY");

@@ -95,7 +95,7 @@ function readDeprecation(line: string): { headers: HeaderList; text: string } | 
   };
 }
 
-/** Functions whose comments have no tags, and the values of the removed tags. */
+/** Functions after the tags were removed from their comments, and the values of these tags. */
 interface TaggedRoutines {
   readonly rows: readonly RoutineRow[];
   readonly primary: readonly string[];

@@ -31,7 +31,7 @@ export interface DeclaredKeys {
   readonly primaryRelations: ReadonlySet<number>;
   /** Values of the tags `@deprecated`, `@label` and `@maxRows` by the oids of relations. */
   readonly tags: ReadonlyMap<number, TagValues>;
-  /** All keys but {@linkcode foreign}. */
+  /** The keys of the catalogue, and declared keys except {@linkcode foreign}. */
   readonly keys: Keys;
   readonly foreign: readonly ForeignKeyRow[];
   /** Problems of ignored declarations: `comment of api.v: column "x" does not exist`. */

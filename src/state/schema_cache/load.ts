@@ -63,8 +63,8 @@ export interface SchemaCacheConfig extends CommentTagConfig {
   readonly hidesExtensionFunctions?: boolean;
 }
 
-/** Returns a text that identifies the options of {@linkcode SchemaCacheConfig}, except those that
- * only filter the queries. */
+/** Returns a text that changes if an option changes how the rows become a schema cache. Options that
+ * only change the rows are not in the text. */
 export function schemaCacheKey({ dbSchemas, ...config }: SchemaCacheConfig): string {
   return JSON.stringify([
     [dbSchemas, [...dbSchemas.fallbacks ?? []], config.dbExtraSearchPath],
@@ -106,7 +106,7 @@ export type QueryName = keyof CatalogueRows;
 
 /**
  * Lists the queries of the load. They run in this order in one read-only transaction, and can be
- * pipelined. The results qualify the names of types and functions. For a missing schema, PostgreSQL reports 3F000 `schema "x" does not exist`.
+ * pipelined. Names of types and functions are qualified. A missing schema fails with 3F000.
  */
 export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCacheQuery[] {
   const exposed = [schemaArray(config.dbSchemas)];
@@ -241,7 +241,7 @@ function rowsByName(results: readonly (readonly unknown[])[], config: SchemaCach
   return { rows, row: <Name extends QueryName>(name: Name) => rows(name)[0]! };
 }
 
-/** Returns the relations that call functions of a kind. */
+/** Returns the relations that call volatile functions, or functions that may change the session. */
 function relationsThatCall(
   { relations, sessionReads, sessionWrites }: CatalogueRows["volatile relations"],
 ) {
@@ -291,8 +291,8 @@ function functionsOf(
   };
 }
 
-/** Returns which schemas are versions of other schemas, and which are deprecated; both are empty if
- * there are no such schemas. */
+/** Returns the fallbacks of schemas that are versions, and the headers of deprecated schemas. Omits a
+ * member that would be empty. */
 function versionsOf(
   comments: Readonly<Record<string, string>>,
   config: SchemaCacheConfig,

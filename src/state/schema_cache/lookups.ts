@@ -73,9 +73,9 @@ function addMissing<Value>(
 }
 
 /**
- * Adds relationships between objects that a schema reaches only by its fallbacks, also by junctions
- * in these. A computed column hides functions of the same name and origin in the fallback schemas;
- * so does a relation.
+ * Adds the relationships of objects in the fallbacks of a schema. An object of the schema hides
+ * objects of the same name in its fallbacks: relations, junctions, and computed relationships of
+ * the same origin.
  */
 function addFallbackRelationships(
   relationships: IndexByName<Map<string, readonly Relationship[]>>,
@@ -93,7 +93,7 @@ function addFallbackRelationships(
     !isHidden(each.foreign) && !(each.kind === "many-to-many" && isHidden(each.junction));
   for (const bySchema of [...relationships.values()].flatMap((names) => [...names.values()])) {
     const reached = order.flatMap((other) => bySchema.get(other)?.filter(isReached) ?? []);
-    // The function of the first schema hides other functions of its name.
+    // The function of the first schema in `order` hides other functions of its name.
     const functions = reached.flatMap((each) => each.kind === "computed" ? [each.function] : []);
     const hiding = new Map(functions.reverse().map((each) => [each.name, each.schema]));
     const result = reached.filter((each) =>

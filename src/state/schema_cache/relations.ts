@@ -19,13 +19,13 @@ interface RelationTraits {
   readonly primary: ReadonlySet<number>;
   readonly onWorkers: ReadonlySet<number>;
   readonly tags: ReadonlyMap<number, TagValues>;
-  /** Schemas to which junctions in unexposed schemas lead. */
+  /** See `Relation.hiddenJunctionsTo`. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
   readonly uniqueIndexes: ReadonlyMap<number, readonly UniqueIndexRow[]>;
   readonly enums: EnumLabels;
 }
 
-/** Builds the relations. `ends` has their keys, in the same order. */
+/** Builds the relations from rows. `ends` has the keys of the relations, in the order of the rows. */
 export function buildRelations(
   rows: readonly RelationRow[],
   ends: readonly RelationshipEnd[],

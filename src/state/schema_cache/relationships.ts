@@ -20,7 +20,7 @@ export interface RelationshipEnd extends TrackedView {
   readonly primaryKey: readonly string[];
 }
 
-/** A foreign key of a table in any schema, or of a view that declares one, in oids and attribute numbers; columns pair up by position. */
+/** A foreign key of a table in any schema, or one that a comment declares, in oids and attribute numbers. */
 export interface ForeignKey {
   readonly constraint: string;
   readonly table: number;
@@ -105,7 +105,7 @@ interface Link {
   readonly withinPrimaryKey: boolean;
 }
 
-/** Removes a declared link if another link has the same relations and columns. */
+/** Returns the links of all foreign keys. Omits a declared link if another has the same columns. */
 function* foreignKeyLinks(input: RelationshipInput): SlicedWork<readonly Link[]> {
   const exposures = exposuresByTable(input);
   yield;

@@ -48,8 +48,7 @@ export interface Relation extends QualifiedName {
   readonly deletable: boolean;
   /** Whether a read can run a `VOLATILE` function, or query another server. */
   readonly volatile: boolean;
-  /** Whether it runs functions that may change the session: when it is read, or only when written.
-   * Default: neither. */
+  /** Whether reads, or only writes, run functions that may change the session. Default: neither. */
   readonly changesSession?: "read" | "write";
   /** Where requests that read the relation must run. Default: a standby may execute them. */
   readonly readsFrom?: "primary";
@@ -76,7 +75,8 @@ export interface Relation extends QualifiedName {
   /** Unique indexes of a table, sorted by name. Default: none. */
   readonly uniqueIndexes?: readonly UniqueIndex[];
   readonly columns: readonly Column[];
-  /** Schemas to which hidden junctions lead. Errors then suggest no other origin. Default: none. */
+  /** Schemas to which junctions in unexposed schemas lead. Errors about an embed of these schemas
+   * suggest no other origin. Default: none. */
   readonly hiddenJunctionsTo?: readonly string[];
 }
 
@@ -167,7 +167,7 @@ export interface Routine extends QualifiedName {
   readonly isolation: string | null;
   /** Settings of the function that its call applies to the transaction: [name, value]. */
   readonly settings: readonly (readonly [string, string])[];
-  /** As of {@linkcode Relation}. */
+  /** Maximum rows of a request, as for {@linkcode Relation}. */
   readonly maxRows?: number;
 }
 
@@ -268,7 +268,7 @@ export interface SelectableColumns {
 /** The data with constant-time look-ups. `indexSchemaCache` builds it. */
 export interface SchemaCache {
   readonly data: SchemaCacheData;
-  /** Returns a relation of a schema or of its fallbacks; so do the other look-ups by schema. */
+  /** Returns a relation of a schema or of its fallbacks. Other look-ups also search the fallbacks. */
   relation(name: QualifiedName): Relation | undefined;
   /** Returns the fallbacks of a schema, in order. */
   fallbacks(schema: string): readonly string[];

@@ -8,7 +8,7 @@ export interface SameAs {
   readonly sameAs: "server-host";
 }
 
-/** Default of an option that depends on the dialect: `Dialect.defaults`. */
+/** Marks a default that depends on the dialect. `Dialect.defaults` contains its value. */
 export const ofDialect = { ofDialect: true } as const;
 
 export function isSameAs(fallback: unknown): fallback is SameAs {

@@ -1,9 +1,9 @@
 /** Queries that detect a changed schema without reading the whole catalogue. @module */
 
 /**
- * Sums the write counters of the catalogue's tables: one row of a number, whether the counters count,
- * and whether the server is a standby. DDL changes the number, also of temporary tables; statements on
- * rows, ANALYZE and VACUUM do not. The query reads counters in memory and takes about 0.1 ms.
+ * Sums the write counters of the catalogue's tables. The row contains the sum, and whether the server
+ * counts: a standby does not. DDL changes the sum, also of temporary tables; statements on rows,
+ * ANALYZE and VACUUM do not. The query reads counters in memory and takes about 0.1 ms.
  *
  * PostgreSQL adds to the counters after the transaction, with a delay of up to a second. The catalogue
  * tables have the same oid in each database: pg_type, pg_attribute, pg_proc, pg_class, pg_aggregate,
@@ -21,12 +21,12 @@ from pg_catalog.unnest(
 ) c`;
 
 /**
- * Parameters: the exposed and the extra schemas as `text[]`. The result is a sum of hashes over the
- * catalogue rows of these schemas, over the extensions, and over the keys of all user schemas, which exposed views take
- * relationships from. Temporary tables do not change it.
+ * Parameters: the exposed and the extra schemas as `text[]`. The result is a sum of hashes: of the
+ * catalogue rows of these schemas, of the extensions, and of the keys of all user schemas, from
+ * which exposed views get relationships. Temporary tables do not change the result.
  *
- * Of pg_class it hashes the columns that the schema cache depends on. TRUNCATE, REFRESH
- * MATERIALIZED VIEW and GRANT update other counters, and their `xmin` with them.
+ * Of pg_class, the query hashes only columns that the schema cache depends on. `xmin` would also
+ * change with TRUNCATE, REFRESH MATERIALIZED VIEW and GRANT.
  */
 export const fingerprintQuery = `
 with schemas as (

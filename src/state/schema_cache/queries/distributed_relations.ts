@@ -15,15 +15,15 @@ export const workersOf = (condition: string): string =>
     join pg_catalog.pg_rewrite r on r.oid = d.objid
 )`;
 
-/** SQL for relations on workers. If the coordinator is a node, it has reference tables, too. A view
- * is where its tables are. */
+/** Condition for tables that only workers have. A coordinator that is a node itself also has the
+ * reference tables. */
 const beyondCoordinator = `${isOnWorkers}
     and (o.repmodel <> 't' or not exists (select from pg_catalog.pg_dist_node n where n.groupid = 0))`;
 const workerRelations = `${workersOf(beyondCoordinator)}
 select pg_catalog.string_agg(oid::pg_catalog.text, ' ') as oids from workers`;
 
-/** Expression whose text {@linkcode readWorkerRelations} reads. The query in it is text, because
- * its tables may not exist. */
+/** Expression whose text {@linkcode readWorkerRelations} reads. It contains a query as a text literal,
+ * because the tables of Citus may not exist. */
 export const workerRelationsText =
   "case when pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null " +
   `then pg_catalog.query_to_xml('${workerRelations.replaceAll("'", "''")}', false, true, '') end`;

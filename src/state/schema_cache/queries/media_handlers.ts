@@ -1,6 +1,6 @@
 /** Reads aggregates and functions whose result type is a domain named like a media type, and implicit
- * casts between a domain and json or text. PostgreSQL ignores casts on domains, so the service applies
- * them itself. @module */
+ * casts between a domain and json or text. PostgreSQL ignores casts of domains, so the service calls
+ * their functions itself. @module */
 import { domainBases } from "./relations.ts";
 
 /** Parameters: exposed schemas as `regnamespace[]`. The result has `MediaHandler`s. */

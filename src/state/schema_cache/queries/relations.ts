@@ -93,17 +93,17 @@ export type EnumLabels = Readonly<Record<string, readonly string[]>>;
  * `nextval` for an identity column that accepts values. Generated columns have no default. Defaults
  * cannot reference columns, so `pg_get_expr` needs no relation and takes no lock.
  *
- * Inserts into a table are divisible unless code of the table's owner could tell several of them from one:
+ * Inserts into a table are divisible if several inserts have the same effect as one. Exceptions:
  *
- * - A trigger runs per statement or after rows, or before rows by a function that does not see them. A
- *   trigger before rows can also insert what a later row of the statement refers to.
+ * - A trigger runs per statement or after rows. Before rows, a stable function does not see earlier
+ *   rows of the statement, and a volatile one can insert a row that a later row refers to.
  * - A rule adds statements. A foreign key leads to the table itself.
  * - A policy has a subquery.
  * - A default, a check, a domain or a policy calls a function in SQL or a procedural language, which may
  *   query the table. `statement_timestamp()` (function 2648) differs between statements.
  *
- * System columns are columns of PostgreSQL's storage, in a table and in all tables below it.
- * Foreign tables and other access methods than `heap` (2) need not keep them.
+ * System columns are available if the table and all its children use the access method `heap` (2).
+ * Foreign tables and other access methods may lack them.
  *
  * The query does not test whether foreign tables are updatable if their wrapper has no handler: the
  * test would fail.

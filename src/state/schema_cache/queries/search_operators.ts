@@ -4,9 +4,9 @@ import { domainBases } from "./relations.ts";
 /**
  * The result is `SearchOperators`.
  *
- * Of operators with one name and left operand, the query takes the one with two operands of one
- * type, or else the only one. The right type is the type of a cast: `"bit"` and not `bit`, which
- * has a length of 1.
+ * Of operators with the same name and left operand, the query takes the one whose operands have the
+ * same type, or else the only one. The right type is written for a cast: `"bit"`, since `bit` has a
+ * length of 1.
  *
  * An operator with `amoppurpose = 'o'` belongs to an operator class, which only a superuser
  * creates. Of other operators and functions, the query takes only the extension's: any user may

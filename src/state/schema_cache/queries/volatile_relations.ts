@@ -7,8 +7,8 @@ export interface VolatileResult {
   readonly relations: readonly number[];
   readonly functions: SchemaCacheData["volatileFunctions"];
   readonly stableWithoutArguments: SchemaCacheData["stableWithoutArguments"];
-  /** Relations that, when read, run a function that may change the session; and relations that do
-   * so when written. */
+  /** Relations whose reads run a function that may change the session. `sessionWrites` are relations
+   * whose writes do. */
   readonly sessionReads: readonly number[];
   readonly sessionWrites: readonly number[];
   readonly sessionFunctions: SchemaCacheData["sessionFunctions"];
@@ -18,13 +18,13 @@ export interface VolatileResult {
  * would double the time. */
 const namedObjects = "':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+'";
 
-/** Whether objects that a statement uses implicitly run a function of `volatile_functions` or `session_functions`. */
+/** Condition: a function of `volatile_functions` or `session_functions` runs without being named. */
 function surroundingsRun(kind: "volatile" | "session"): string {
   return `exists (select from ${kind}_objects where kind = 'domain')
     or exists (select from reached where oid in (select oid from ${kind}_functions))`;
 }
 
-/** Returns the exposed relations that run such a function in one kind of use. */
+/** Returns SQL for the exposed relations that run a function of the kind when they are read or written. */
 function relationsThatRun(kind: "volatile" | "session", use: "relation" | "write"): string {
   return `(
     select coalesce(json_agg(c.oid::int8), '[]') from pg_class c, surroundings s
@@ -33,7 +33,7 @@ function relationsThatRun(kind: "volatile" | "session", use: "relation" | "write
   )`;
 }
 
-/** Returns the names of such functions that can take one argument; null if every statement may run one. */
+/** Returns SQL for names of functions of the kind with one argument; null if any statement may run one. */
 function functionNames(kind: "volatile" | "session", others = "false"): string {
   return `case when not (select run_${kind} from surroundings) then (
     select coalesce(json_agg(distinct p.proname), '[]') from pg_proc p
@@ -59,17 +59,16 @@ function functionNames(kind: "volatile" | "session", others = "false"): string {
  * The query trusts functions declared `STABLE` or `IMMUTABLE`. PostgreSQL itself makes sure that
  * expressions of generated columns and indexes are immutable.
  *
- * A statement can reach operators, comparisons for sorting and hashing, casts, input and output of
- * types, and checks of domains without naming a function. Where one of them is volatile, so is every
- * relation.
+ * A statement can use operators, comparisons for sorting and hashing, casts, input and output of
+ * types, and checks of domains without naming a function. If one of these is volatile, the query
+ * returns every relation. PostgreSQL ignores casts from and to domains. A cast of an extension matters
+ * if an object outside of extensions uses the source type: `postgis_topology` has a volatile cast.
  *
- * `session_objects` follows functions that may change the session in the same way, and over what
- * belongs to a table to those that write it: defaults, also of domains, checks, triggers, indexes,
- * policies and what they read, keys of partitions, and rules with the relations that they write. The
- * functions are user-defined ones in SQL or a procedural language, whatever they are declared, and
- * built-in ones that set, lock or run a text. Functions of extensions are trusted. (PostgreSQL ignores casts from and to domains. An extension's cast
- * matters if something outside of extensions uses the source type: `postgis_topology` has a
- * volatile one.)
+ * `session_objects` finds users of functions that may change the session in the same way. It also
+ * finds tables whose writes run such a function: in defaults, also of domains, in checks, triggers,
+ * indexes, policies, partition keys and rules. The functions are user-defined functions in SQL or a
+ * procedural language, even if they are declared stable, and built-in functions that set, lock or
+ * execute a text. The query trusts functions of extensions.
  */
 export const volatileRelationsQuery = `
 with recursive views (oid, schema, tree) as not materialized (
