@@ -1,7 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { loadConfig, makeOptionError } from "../../../../src/state/config/load.ts";
 import { removedOptions } from "../../../../src/state/config/removed_options.ts";
-import { svcDialect } from "../../../../src/base/dialect.ts";
 import type { Config } from "../../../../src/state/config/options.ts";
 import { wingOptions } from "../../../../src/process/wings.ts";
 
@@ -22,94 +21,6 @@ function load({ file = null, environment = {}, files = {} }: Sources): Config {
 
 const needed = 'db-uri = "postgresql://"\ndb-schemas = "public"\n';
 const neededVariables = { SVC_DB_URI: "postgresql://", SVC_DB_SCHEMAS: "public" };
-
-/** The same default for each option of a list. */
-function each(value: unknown): (names: TemplateStringsArray) => Record<string, unknown> {
-  return ([names]) => Object.fromEntries(names!.trim().split(/\s+/).map((name) => [name, value]));
-}
-
-Deno.test("loadConfig takes the defaults", () => {
-  deepStrictEqual(load({ environment: neededVariables }), {
-    wingOptions,
-    ...each(null)`
-      adminAllowedHosts adminServerPort adminServerUnixSocket adminToken apiKeys dbAnonRole dbChannelUri
-      dbReplicaPool dbReplicaUri dbPasswordFile dbEmbeddedInit dbMaxRows dbPreConfig dbPreRequest
-      dbRootSpec dbStatementTimeout idempotencyTable jwtAud jwtCookieName
-      jwtCookieOrigins jwtIssuer jwtIssuers jwtJwksUrl jwtRevocations jwtSecret livePath mcpAllowedOrigins
-      mcpAuthorizationServers mcpFunctions mcpPath mcpResource mcpRoles mcpWrite
-      openapiServerProxyUri operations operationsRoles serverCorsAllowedOrigins serverHealthPath serverPathPrefix
-      serverRequestIdHeader serverResponseHeaders dbAnonStatementTimeout dbMaxCost rateLimits
-      serverCompression serverTraceHeader serverTrustedProxies serverUnixSocket tenantClaim
-      tenantHostPattern tenants
-    `,
-    ...each(false)`
-      adminSignIn dbAggregatesEnabled dbCommentTags dbPlanEnabled dbReadOnly
-      dbSafeUpdate dbTraceApplicationName jwtApikeyHeader jwtClaimSettings jwtSecretIsBase64
-      logQuery openapiSecurityActive serverQueryMethod serverReuseport serverSecurityHeaders
-      serverTimingEnabled
-    `,
-    ...each(true)`
-      adminConsoleEnabled dbChannelEnabled dbConfig dbPipelining dbPoolAutomaticRecovery
-      dbPreparedStatements logFindings logQueryString urlUseLegacyTargetNames
-    `,
-    ...each(0)`
-      batchMaxOperations serverBodyTimeout serverHeaderTimeout serverIdleTimeout
-      serverMaxBodySize serverMaxConnections serverMaxHeaderSize serverMaxRequests
-      serverMaxUrlLength serverRequestTimeout serverShutdownWaitPeriod
-    `,
-    adminServerHost: "*4",
-    adminServerUnixSocketMode: 0o660,
-    appSettings: [],
-    batchMaxBytes: 10 * 1024 * 1024,
-    batchTimeout: 10,
-    clientErrorVerbosity: "verbose",
-    dbCapabilities: [],
-    dbChannel: "svc",
-    dbReplicaFallback: "primary",
-    dbReplicaMaxLag: 10,
-    dbExtraSearchPath: ["public"],
-    dbHoistedTxSettings: ["statement_timeout"],
-    dbPool: 10,
-    dbPoolAcquisitionTimeout: 10,
-    dbPoolMaxIdletime: 30,
-    dbPoolMaxLifetime: 1800,
-    dbSchemas: ["public"],
-    dbSchemaWatch: "notify",
-    dbTxEnd: "commit",
-    dbUri: "postgresql://",
-    dbUrlFunctions: ["*"],
-    dialect: svcDialect,
-    etagMode: "off",
-    etagVersionColumns: [],
-    idempotencyTtl: 86_400,
-    jwtCacheMaxEntries: 1000,
-    jwtRoleClaimKey: "$.role",
-    jwtSkew: 30,
-    liveInterval: 0.1,
-    liveMaxMemory: 134_217_728,
-    liveMaxRows: 10_000,
-    liveMaxStreams: 10_000,
-    liveRecheck: 60,
-    logFormat: "text",
-    logLevel: "error",
-    mcpMaxRows: 100,
-    mcpTimeout: 10,
-    mcpTools: ["list_relations", "describe_relation", "query", "call_function"],
-    openapiMode: "follow-privileges",
-    openapiVersion: "2.0",
-    serverHost: "*4",
-    serverLinkHeader: "cursor",
-    serverMaxQueryBody: 1_048_576,
-    serverPort: 3000,
-    serverWorkers: 1,
-    serverSpoolSize: 10_737_418_240,
-    serverUnixSocketMode: 0o660,
-    tenantBy: "host",
-    tenantMaxRequests: 50,
-    tenantsDbPool: 100,
-    tenantsMaxLoaded: 20,
-  });
-});
 
 /** What differs from the needed ones and the defaults. */
 interface PrecedenceRow {

@@ -289,9 +289,9 @@ const adminSecret =
   'expected printable ASCII in quotes of at least 32 characters, or "@" and the ' +
   "path of a file with it";
 
-/** The same cases for each option of a list. */
-function each(cases: Cases): (keys: TemplateStringsArray) => Record<string, Cases> {
-  return ([keys]) => Object.fromEntries(keys!.trim().split(/\s+/).map((key) => [key, cases]));
+/** The same cases, or the same default, for each option of a list. */
+function each<Value>(value: Value): (keys: TemplateStringsArray) => Record<string, Value> {
+  return ([keys]) => Object.fromEntries(keys!.trim().split(/\s+/).map((key) => [key, value]));
 }
 
 const keysText = "expected a JSON list of keys such as " +
@@ -954,3 +954,87 @@ for (const [key] of rowsOf({ wingOptions })) {
     }
   });
 }
+
+Deno.test("loadConfig takes the defaults", () => {
+  const environment = { SVC_DB_URI: "postgresql://", SVC_DB_SCHEMAS: "public" };
+  deepStrictEqual(loadConfig({ wingOptions, file: null, environment, readFile }), {
+    wingOptions,
+    ...each(null)`
+      adminAllowedHosts adminServerPort adminServerUnixSocket adminToken apiKeys dbAnonRole dbChannelUri
+      dbReplicaPool dbReplicaUri dbPasswordFile dbEmbeddedInit dbMaxRows dbPreConfig dbPreRequest
+      dbRootSpec dbStatementTimeout idempotencyTable jwtAud jwtCookieName
+      jwtCookieOrigins jwtIssuer jwtIssuers jwtJwksUrl jwtRevocations jwtSecret livePath mcpAllowedOrigins
+      mcpAuthorizationServers mcpFunctions mcpPath mcpResource mcpRoles mcpWrite
+      openapiServerProxyUri operations operationsRoles serverCorsAllowedOrigins serverHealthPath serverPathPrefix
+      serverRequestIdHeader serverResponseHeaders dbAnonStatementTimeout dbMaxCost rateLimits
+      serverCompression serverTraceHeader serverTrustedProxies serverUnixSocket tenantClaim
+      tenantHostPattern tenants
+    `,
+    ...each(false)`
+      adminSignIn dbAggregatesEnabled dbCommentTags dbPlanEnabled dbReadOnly
+      dbSafeUpdate dbTraceApplicationName jwtApikeyHeader jwtClaimSettings jwtSecretIsBase64
+      logQuery openapiSecurityActive serverQueryMethod serverReuseport serverSecurityHeaders
+      serverTimingEnabled
+    `,
+    ...each(true)`
+      adminConsoleEnabled dbChannelEnabled dbConfig dbPipelining dbPoolAutomaticRecovery
+      dbPreparedStatements logFindings logQueryString urlUseLegacyTargetNames
+    `,
+    ...each(0)`
+      batchMaxOperations serverBodyTimeout serverHeaderTimeout serverIdleTimeout
+      serverMaxBodySize serverMaxConnections serverMaxHeaderSize serverMaxRequests
+      serverMaxUrlLength serverRequestTimeout serverShutdownWaitPeriod
+    `,
+    adminServerHost: "*4",
+    adminServerUnixSocketMode: 0o660,
+    appSettings: [],
+    batchMaxBytes: 10 * 1024 * 1024,
+    batchTimeout: 10,
+    clientErrorVerbosity: "verbose",
+    dbCapabilities: [],
+    dbChannel: "svc",
+    dbReplicaFallback: "primary",
+    dbReplicaMaxLag: 10,
+    dbExtraSearchPath: ["public"],
+    dbHoistedTxSettings: ["statement_timeout"],
+    dbPool: 10,
+    dbPoolAcquisitionTimeout: 10,
+    dbPoolMaxIdletime: 30,
+    dbPoolMaxLifetime: 1800,
+    dbSchemas: ["public"],
+    dbSchemaWatch: "notify",
+    dbTxEnd: "commit",
+    dbUri: "postgresql://",
+    dbUrlFunctions: ["*"],
+    dialect: svcDialect,
+    etagMode: "off",
+    etagVersionColumns: [],
+    idempotencyTtl: 86_400,
+    jwtCacheMaxEntries: 1000,
+    jwtRoleClaimKey: "$.role",
+    jwtSkew: 30,
+    liveInterval: 0.1,
+    liveMaxMemory: 134_217_728,
+    liveMaxRows: 10_000,
+    liveMaxStreams: 10_000,
+    liveRecheck: 60,
+    logFormat: "text",
+    logLevel: "error",
+    mcpMaxRows: 100,
+    mcpTimeout: 10,
+    mcpTools: ["list_relations", "describe_relation", "query", "call_function"],
+    openapiMode: "follow-privileges",
+    openapiVersion: "2.0",
+    serverHost: "*4",
+    serverLinkHeader: "cursor",
+    serverMaxQueryBody: 1_048_576,
+    serverPort: 3000,
+    serverWorkers: 1,
+    serverSpoolSize: 10_737_418_240,
+    serverUnixSocketMode: 0o660,
+    tenantBy: "host",
+    tenantMaxRequests: 50,
+    tenantsDbPool: 100,
+    tenantsMaxLoaded: 20,
+  });
+});
