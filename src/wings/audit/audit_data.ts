@@ -40,7 +40,7 @@ function cachedFindings(
   };
 }
 
-/** Findings about the login role as anonymous role, which quick mode has reported at its start. */
+/** Findings that quick mode reports at its start if the login role is its anonymous role. */
 const loginFindings: ReadonlySet<string> = new Set([
   "role-superuser",
   "role-bypassrls",

@@ -1,6 +1,6 @@
 /**
- * The query of the access of request roles, and the shape of its result. Names are quoted for SQL.
- * Lists by role are in the order of `roles`. Bits: 1 SELECT, 2 EXECUTE, 4 UPDATE, 8 INSERT, 16
+ * Reads the access of request roles: the query, and the shape of its result. Names are quoted for
+ * SQL. Lists by role have the order of `roles`. Bits: 1 SELECT, 2 EXECUTE, 4 UPDATE, 8 INSERT, 16
  * DELETE. @module
  */
 import { inputs } from "../diagnosis/queries/inputs.ts";
@@ -16,15 +16,15 @@ export interface AccessPolicy {
 
 type List = readonly string[] | null;
 
-/** A relation, or a function without events. */
+/** A relation, or a function. `events` are the bits of the writes that a relation supports. */
 export type AccessRow = readonly [
   schema: string,
   name: string,
   events: number,
-  /** Whether `security_invoker` of the view is off and could be on. */
+  /** Whether a view reads as its owner although `security_invoker` could be set. */
   isOwnerView: boolean,
   columnCount: number,
-  /** Policies with their command and the positions of their roles; null for all roles. */
+  /** Each policy with its command and the positions of its roles in `roles`; null for all roles. */
   policies: readonly (readonly [string, readonly number[] | null, AccessPolicy])[] | null,
   rights: readonly RightsRow[],
 ];
@@ -39,9 +39,9 @@ type RightsRow = readonly [
 ];
 
 /**
- * Relations below a view, each read as the caller or as the owner of a view: tables whose policies
- * do not apply to that role, tables whose policies do, GRANT of reads, actions that need it, and
- * granted writes.
+ * Access to the relations below a view, as the roles that read them. `past` and `bounded` are the
+ * tables whose policies do not apply, and do apply. `missing` are GRANTs for reads that would fail,
+ * and `unread` the actions that need them. `writes` are the granted writes.
  */
 type Below = readonly [past: List, bounded: List, missing: List, unread: number, writes: number];
 
@@ -67,10 +67,10 @@ const policiesApply = (role: string, table: string) =>
 
 /**
  * Parameters: exposed and extra schemas as JSON arrays, a role to include, the only role or NULL,
- * the most objects of each kind. In `steps`, `checked` is the role that reads a relation, NULL for
- * the caller. `stored` is the owner of a materialized view, with whose rights it is refreshed.
- * `written` are the writes that reach the relation, which is the first in the rule of a view
- * without INSTEAD OF triggers and rules.
+ * the maximum number of objects of each kind. `steps` are the relations below a view. `checked` is
+ * the role that reads a relation; NULL is the caller. `stored` is the owner of a materialized view,
+ * which is refreshed with the rights of the owner. `written` are the writes that reach a relation.
+ * They only reach the first one in the rule of a view, without INSTEAD OF triggers and rules.
  */
 export const accessQuery = `with recursive ${inputs},
 callers as materialized (

@@ -24,8 +24,8 @@ export interface AccessCell {
   readonly past: readonly string[];
   /** Reason why the action is not permitted, or tables below a view whose policies apply; otherwise null. */
   readonly reason: string | null;
-  /** Statements that permit the action, or make policies apply, separated by line breaks; null without
-   * policies. */
+  /** Statements that permit the action, or make policies apply, separated by line breaks; null if no
+   * statement does. */
   readonly sql: string | null;
   /** Number of visible rows, at most 10,001, or the SQLSTATE of a failed count; null if not counted. */
   readonly visible: number | string | null;
@@ -108,7 +108,7 @@ function cellsOf(row: AccessRow, roles: AccessFacts["roles"], isReadOnly: boolea
   );
 }
 
-/** Returns the access for a granted action, from the relations below a view, then from policies. */
+/** Returns the access by a granted privilege. Relations below a view, or policies, limit it. */
 function verdictOf(row: AccessRow, [word, bit, letter]: ActionBit, position: number): Verdict {
   const [, relation, , isOwnerView, columnCount, policies, rights] = row;
   const [, hasPolicies, , columnGrants, below] = rights[position]!;

@@ -18,7 +18,7 @@ interface CountInput {
   readonly identity: Identity;
 }
 
-/** Reads the rows of a query as a caller, after the settings of a GET of a relation. */
+/** Runs a query as a caller, with the settings that a GET of the relation has. */
 export type ReadAsCaller = (
   relation: QualifiedName,
   query: Sql,
@@ -46,7 +46,7 @@ export async function callerReader(input: CountInput): Promise<ReadAsCaller> {
     (await database.transaction(query)).rows.at(-1)![0]![0]!,
   );
   const defaults = byRole.get(identity.role);
-  // The commands for Citus do no harm elsewhere.
+  // SET commands are only necessary with Citus, but work in every database.
   const owner = { identity, defaults, loginSetsTimeout, usesSetCommands: true };
   const limited = { ...config, maxStatementTimeoutMs: 1000 };
   return async ({ schema, name }, text) => {
@@ -64,7 +64,7 @@ export async function callerReader(input: CountInput): Promise<ReadAsCaller> {
 }
 
 async function countOf(relation: string, read: ReadAsCaller): Promise<number | string> {
-  // The names of `api."a.b"`.
+  // Splits a name such as `api."a.b"`.
   const [schema = "", name = ""] = Array.from(
     relation.matchAll(/"((?:[^"]|"")*)"|[^."]+/g),
     ([whole, quoted]) => quoted?.replaceAll('""', '"') ?? whole,

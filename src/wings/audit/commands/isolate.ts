@@ -39,7 +39,7 @@ async function isolate(
     const { now } = connection;
     const callers = files.reduce((sum, { file }) => sum + file.callers.size, 0);
     const limit = { msPerCaller: 1000 * seconds / callers, now, report };
-    // Generated requests may fail in any way.
+    // Failures of generated requests are expected, so they are not logged.
     const setup = { ...connection, readInclude, observe: () => {} };
     let count = 0;
     let requests = 0;
@@ -54,7 +54,7 @@ async function isolate(
       }
     }
     report(`${count === 0 ? "no" : count} leaks by ${requests} requests`);
-    // A run that compared nothing shows nothing.
+    // A run without comparisons must not look like a success.
     if (count + requests === 0) throw new Error("no request was compared");
     return count === 0 ? 0 : 1;
   });

@@ -29,7 +29,7 @@ export const whyCommand: Command = {
   run: why,
 };
 
-/** Returns a write with a body. Otherwise no statement would show the needed privileges. */
+/** Adds an empty body to a write that lacks one, because no statement would show its privileges. */
 function withBody(request: CaseRequest): CaseRequest {
   const { method, target, body } = request;
   const needsBody = /^(?:POST|PATCH|PUT)$/.test(method) && !target.startsWith("/rpc/");

@@ -174,7 +174,7 @@ function grantFacts({ cells }: AccessMatrix, relations: readonly Relation[]): re
   const columns = new Map(relations.map((each) => [nameOf(each), each.columns]));
   return cells.filter(({ may }) => may !== "no").map(
     ({ role, relation, action, ...cell }): Fact => {
-      // Of a function, the name alone: overloads have one grant.
+      // For a function, the line has only the name, because overloads share the line.
       const object = requoted(relation.replace(parameterList, "$1"));
       const all = action === "delete" ? [] : columns.get(object)?.map(({ name }) => quoted(name));
       const list = [...cell.columns?.map(requoted) ?? all ?? []].sort().join(", ");

@@ -13,8 +13,8 @@ interface FindingFacts {
   readonly program: string;
 }
 
-/** Name, level and message of the findings, in the order of the output. If a finding has another
- * level for roles other than the anonymous one, it follows a slash. */
+/** Name, level and message of the findings, in the order of the output. A level after a slash is
+ * for roles other than the anonymous one. */
 const texts = `
 schema-missing error schema {subject} of {objects} does not exist{near}
 schema-empty warn schema {subject} has no relation and no function{filled}
@@ -68,7 +68,7 @@ const parts: Readonly<Record<string, (facts: FindingFacts) => string>> = {
   near: ({ subject, catalogue }) => suggestion(subject, catalogue.schemas),
   filled: ({ catalogue: { filledSchemas } }) =>
     filledSchemas.length === 0 ? "" : `; schemas that have some: ${filledSchemas.join(", ")}`,
-  // The role is the login role, or one that PostgreSQL does not alter.
+  // There is no SQL for the login role, or for a role that PostgreSQL does not alter.
   init: ({ hasSql, program }) => hasSql ? "" : `; ${program} init makes a role that is safe to use`,
   invoker: ({ hasSql }) => hasSql ? "" : "; PostgreSQL 15 and later have security_invoker",
   function: missingFunction,
@@ -131,7 +131,7 @@ export function list(names: readonly (string | null)[]): string {
   return first.length < 2 ? first.join() : `${first.slice(0, -1).join(", ")} and ${first.at(-1)}`;
 }
 
-/** Suggests a function name. A name without a schema is compared with the last part of the function's name. */
+/** Suggests a function name. A name without a schema is compared with names without their schemas. */
 function functionSuggestion(quoted: string, functions: readonly string[]): string {
   const name = unquoted(quoted);
   if (name.includes(".")) return suggestion(name, functions);

@@ -58,7 +58,7 @@ export function findingsOf(
     ...agentFindings(catalogue, config),
   ]
     .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
-    // An index corrects the first of several findings, and with it the following ones.
+    // Several findings may need the same index. Only the first of them is listed.
     .filter(({ name, sql }) => !name.endsWith("-index") || indexes.size < indexes.add(sql).size)
     // The only user of an embedded database is a superuser.
     .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));

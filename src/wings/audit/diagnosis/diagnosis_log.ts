@@ -10,7 +10,7 @@ export interface DiagnosedState {
   readonly config: () => Pick<Config, "logLevel" | "logFindings" | "dialect">;
 }
 
-/** SQLSTATE of a load with a missing schema, which a finding explains. */
+/** SQLSTATE of a failed load because a schema is missing, which a finding explains. */
 const missingSchema = "3F000";
 
 /** Runs diagnoses one after the other. */
@@ -50,7 +50,7 @@ export class DiagnosisLog {
     await this.#running;
   }
 
-  /** Starts a diagnosis. Requests during a diagnosis cause one more. */
+  /** Starts a diagnosis. Calls during a diagnosis cause one more. */
   #request(): void {
     if (this.#appState === null || !this.#isReachable) return;
     this.#isRequested = true;

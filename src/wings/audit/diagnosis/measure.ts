@@ -23,7 +23,7 @@ export async function measureFindings(
     ...catalogue.rows.filter(([name]) => name === "foreign-key-index").map(keyExperiment),
   ]);
   const measured: Finding[] = [];
-  // One after the other: they would slow each other down.
+  // Concurrent measurements would slow each other down.
   for (const finding of findings) {
     const experiment = experiments.get(keyOf(finding));
     const result = experiment ? `: ${await measure(database, experiment)}` : "";
@@ -70,9 +70,9 @@ function timeText(time: number): string {
 }
 
 /**
- * Returns statements that run as the owner. If policies apply to the owner, they fail with 42501,
- * because the times would include the policies. Timeouts are short, because creating an index
- * blocks writers.
+ * Returns statements that run as the owner of the table. If policies apply to the owner, they fail
+ * with 42501, because the times would include the policies. Timeouts are short, because creating an
+ * index blocks writers.
  */
 function statementsOf({ relation, owner, change }: Experiment): readonly Statement[] {
   const table = catalogueSql(relation);

@@ -3,13 +3,13 @@
 
 /** The parts of a condition that do not depend on the row. */
 export interface PolicyText {
-  /** Number of such parts that are computed for each row. */
+  /** Number of parts that PostgreSQL computes for each row, although they do not depend on it. */
   readonly count: number;
-  /** The condition with these parts in subqueries; null if that could change its meaning. */
+  /** The condition with each such part in a subquery; null if that could change its meaning. */
   readonly wrapped: string | null;
 }
 
-/** Functions whose result is the same for each row, and functions whose result differs, by their text. */
+/** Functions, as conditions print them. `calls` return the same for each row, `volatile` may not. */
 interface PolicyNames {
   readonly calls: ReadonlySet<string>;
   readonly volatile: ReadonlySet<string>;
@@ -19,7 +19,7 @@ interface Word {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** Position of the word that closes the parenthesis; 0 for other words. */
+  /** For an opening word such as `(`, the position of the closing word; 0 for other words. */
   close: number;
   use: "column" | "call" | null;
 }
@@ -45,7 +45,7 @@ const maxLength = 10_000;
 export function readPolicyText(text: string, names: PolicyNames): PolicyText {
   const words = text.length > maxLength ? [] : readWords(text, names);
   const ranges: Range[] = [];
-  // A backslash means another thing where standard_conforming_strings is off.
+  // The meaning of a backslash depends on standard_conforming_strings.
   const isSafe = collectParts(words, [0, words.length], ranges) && !text.includes("\\") &&
     words.every((word) => separator.test(word.text) || operandWord.test(word.text));
   let wrapped = "";
@@ -70,7 +70,7 @@ function readWords(text: string, { calls, volatile }: PolicyNames): readonly Wor
       opening.word.close = at;
       if (words[opening.at + 1]!.text !== "SELECT") return;
       for (const each of words.slice(opening.at, at)) each.use = null;
-      // A subquery is evaluated once, or uses a column.
+      // A subquery is already evaluated once, or uses a column. It is not wrapped again.
       opening.word.use = "column";
     } else if (name.test(word.text) && words[at - 1]?.text !== ".") {
       const isOfRow = words[at + 1]?.text !== "(" || volatile.has(word.text);
@@ -99,7 +99,7 @@ function split(words: readonly Word[], [from, to]: Range) {
 function collectParts(words: readonly Word[], range: Range, ranges: Range[]): boolean {
   const before = ranges.length;
   const { operands, separators } = split(words, range);
-  // Branches are evaluated on a condition. An array of ANY would become rows.
+  // Branches of CASE and COALESCE are not always evaluated. In ANY, a subquery returns rows, not an array.
   const isFixed = /^(ANY|ALL)$/m.test(separators.join("\n")) ||
     words[range[0] - 1]?.text === "CASE" || words[range[0] - 2]?.text === "COALESCE";
   let isSafe = true;

@@ -62,7 +62,7 @@ export interface PolicyFacts {
   readonly conditions: readonly (string | null)[];
   /** User-defined functions whose result is the same for all rows. */
   readonly calls: readonly string[];
-  /** Whether it calls a user-defined function that is VOLATILE. */
+  /** Whether the policy calls a user-defined function that is VOLATILE. */
   readonly isVolatile: boolean;
   readonly isPartitioned: boolean;
   /** Columns without an index, by the text of the operand for which an index could be used. */
@@ -110,7 +110,7 @@ export const distributedStatement: Statement = {
   use: "rows",
 };
 
-/** Returns the name of the relation that has a path of one segment; null for other paths. */
+/** Returns the name of a path with one segment, for a relation; null for other paths. */
 function relationOfPath(path: string | null): string | null {
   const [, segment, ...more] = path?.split("/") ?? [];
   return segment === undefined || more.length > 0 ? null : segment;
@@ -123,8 +123,8 @@ function functionInputs({ dbPreRequest, dbRootSpec }: DiagnosisConfig): readonly
   );
 }
 
-/** Joins run in the order of the text, because estimates for common table expressions are wrong.
- * That takes half of the time with 1,000 tables. */
+/** These settings run joins in the order of the text, because estimates for common table expressions
+ * are wrong. This halves the time with 1,000 tables. */
 const settingsQuery = "select pg_catalog.set_config(name, value, true) from (values " +
   "('jit', 'off'), ('join_collapse_limit', '1'), ('from_collapse_limit', '1'), " +
   // A worker that does not answer would take half a minute for each role.
@@ -134,7 +134,7 @@ const settingsQuery = "select pg_catalog.set_config(name, value, true) from (val
 const ownChecks = [...policyChecks, ...indexChecks, liveCheck];
 const commonChecks = [...roleChecks, ...schemaChecks, ...relationChecks, ...ownChecks];
 
-/** Renders the query with further checks. */
+/** Renders the query with the common checks and further checks. */
 function diagnosisQuery(checks: readonly string[]): string {
   return `with recursive ${inputs},
 ${[relationInputs, policyInputs, indexInputs, liveInputs].map((text) => text.trim()).join(",\n")},

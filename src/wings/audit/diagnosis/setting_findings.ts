@@ -11,7 +11,7 @@ import type { CatalogueFacts } from "./query.ts";
 /** Oldest supported version of PostgreSQL, as `server_version_num`. */
 const minVersion = 140_000;
 
-/** Lists the findings. Those that make requests fail come first. */
+/** Lists the findings. Findings that make requests fail come first. */
 export function settingFindings(catalogue: CatalogueFacts, config: Config): readonly Finding[] {
   const findings = [
     versionFinding(catalogue),
@@ -46,7 +46,7 @@ function standbyFinding({ isStandby }: CatalogueFacts): Finding | null {
 }
 
 /** Returns the finding. The service turns `default_transaction_read_only` off on its connections,
- * so that only its own option forbids writes. */
+ * so that only `db-read-only` forbids writes. */
 function readOnlyFinding(
   { isReadOnly, isStandby, login }: CatalogueFacts,
   { dbReadOnly }: Config,
@@ -128,8 +128,8 @@ function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config):
   };
 }
 
-/** Returns whether an option limits the statements of a role without a timeout. The name is an SQL
- * identifier. */
+/** Returns whether an option limits the statements of a role that has no `statement_timeout`. The
+ * role's name is quoted for SQL. */
 function isTimed(
   role: string,
   { dbAnonRole: anonymous, dbAnonStatementTimeout, dbStatementTimeout }: Config,

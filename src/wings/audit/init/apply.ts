@@ -52,7 +52,7 @@ export async function applyFile(
   });
 }
 
-/** Columns that look like secrets. All roles, if the user may not create roles. */
+/** Two queries: columns that look like secrets, and all roles if the user may not create roles. */
 const factsQuery = `
 select pg_catalog.format('%I.%I.%I', n.nspname, c.relname, a.attname) from pg_catalog.pg_attribute a
   join pg_catalog.pg_class c on c.oid = a.attrelid
@@ -66,7 +66,7 @@ function isRefused(message: string): boolean {
   return /: (?:permission denied|must be owner|must have admin option)/.test(message);
 }
 
-/** Connects as the service will, so that a refusal is noticed now. */
+/** Logs in as the service will, so that `svc init` reports a refusal. */
 async function checkLogin(files: InitFiles): Promise<number> {
   const config = configOfFile(files);
   if (config === null) return 0;

@@ -57,8 +57,8 @@ export async function readChoices(
   });
 }
 
-/** Returns the usual login role. All databases of a server share roles. If it exists and its
- * password is unknown, returns a separate role for the database, such as `authenticator_shop`. */
+/** Returns `authenticator`. All databases of a server share roles. If this role exists with an unknown
+ * password, returns a separate role for the database, such as `authenticator_shop`. */
 function defaultLogin({ database, loginRoles }: ServerFacts, logins: readonly string[]): string {
   const { loginRole } = defaultNames;
   const isUsable = logins.includes(loginRole) || !loginRoles.includes(loginRole);

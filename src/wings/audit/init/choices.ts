@@ -98,8 +98,8 @@ export function sameRoleProblem({ loginRole, anonRole, userRole }: TargetNames):
 /**
  * Returns the relations in a text: `none`, `all`, `all except` names, or names separated by commas.
  * `*` matches any characters. A name with a comma is in double quotes. A name may be qualified by
- * its schema. If there is no exact match, case is ignored. Throws an `Error` for a name without a
- * relation, or with relations in several schemas.
+ * its schema. If there is no exact match, case is ignored. Throws an `Error` for a name that no
+ * relation has, or that relations of several schemas have.
  */
 export function pickRelations(
   text: string,

@@ -23,7 +23,7 @@ export interface ServerFacts {
 export interface RoleFacts {
   readonly name: string;
   readonly inherits: boolean;
-  /** Whether the login role may set it. */
+  /** Whether the login role may set the role. */
   readonly isGranted: boolean;
 }
 
@@ -35,9 +35,9 @@ export interface RelationFacts {
   readonly label: string;
   /** Schema and name, quoted for SQL. */
   readonly sql: string;
-  /** Whether requests can write it. */
+  /** Whether requests can write the relation. */
   readonly isWritable: boolean;
-  /** Sequences in its defaults, quoted for SQL. */
+  /** Sequences in defaults of the columns, quoted for SQL. */
   readonly sequences: readonly string[];
   /** Columns that may contain the claim `sub` of a row's owner; empty for views and tables with policies. */
   readonly ownerColumns: readonly OwnerColumn[];
@@ -51,14 +51,14 @@ export interface OwnerColumn {
   /** Type to which the claim is cast. */
   readonly type: string;
   readonly hasDefault: boolean;
-  /** Whether its name or its foreign key suggests that it refers to a user. */
+  /** Whether the column's name or foreign key suggests that it refers to a user. */
   readonly refersToUser: boolean;
 }
 
 export interface FunctionFacts {
   /** Name and argument types, quoted for SQL. */
   readonly sql: string;
-  /** Whether a policy, a view, a default or a constraint calls it, with the rights of the request. */
+  /** Whether a policy, a view, a default or a constraint calls the function with the caller's rights. */
   readonly isUsed: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface FunctionFacts {
 export interface OwnerFacts {
   /** Quoted for SQL. */
   readonly sql: string;
-  /** Whether the connected role has its privileges, and may therefore change its default privileges. */
+  /** Whether the connected role has the owner's privileges, and may change its default privileges. */
   readonly isOurs: boolean;
 }
 
@@ -89,7 +89,7 @@ export interface TargetFacts {
 }
 
 export interface TargetNames {
-  /** At least one. Requests without a header use the first. */
+  /** At least one schema. Requests that name no schema use the first. */
   readonly schemas: readonly string[];
   readonly loginRole: string;
   readonly anonRole: string;

@@ -46,7 +46,7 @@ export interface ServicePorts {
   readonly admin: number;
 }
 
-/** The variable values of a file. */
+/** The values that differ between configuration files. */
 export interface FileValues {
   readonly dbUri: string;
   readonly schemas: readonly string[];
@@ -63,7 +63,7 @@ export interface FileValues {
 
 type Line = string | readonly [key: string, value: string | number | boolean];
 
-/** Returns the text of the file. An override replaces a line, or adds one. */
+/** Returns the text of the configuration file. An override replaces the line of its option, or adds one. */
 export function configFileText(values: FileValues): string {
   const lines = linesOf(values);
   const keys = new Set(lines.flatMap((line) => typeof line === "string" ? [] : [line[0]]));

@@ -83,7 +83,7 @@ function ifMissing(role: string, create: Sql): Sql {
   end if;`;
 }
 
-/** Wraps statements in an anonymous block. Its quotes cannot be ended by a name in the text. */
+/** Wraps statements in an anonymous block. No name in the statements can end its quotes. */
 function doBlock(body: string): string {
   let tag = "$svc$";
   for (let number = 1; body.includes(tag); number++) tag = `$svc${number}$`;
@@ -95,7 +95,7 @@ function grantRoles(
   { version, roles, quoted }: TargetFacts,
 ): readonly string[] {
   const login = roles.find(({ name }) => name === loginRole);
-  // From PostgreSQL 16 on, a role that inherits gets the privileges of what is granted to it.
+  // From PostgreSQL 16 on, a login role with INHERIT would get the privileges of the roles.
   const options = version >= 160_000 && login?.inherits ? " with inherit false, set true" : "";
   return [anonRole, ...(userRole === null ? [] : [userRole])]
     .filter((role) => !roles.some(({ name, isGranted }) => name === role && isGranted))
@@ -229,8 +229,8 @@ export function theseSchemas(count: number): string {
   return count === 1 ? "this schema" : "these schemas";
 }
 
-/** Returns default privileges for functions. They apply to the functions of one owner. A new schema
- * belongs to the role that applies the SQL. */
+/** Returns SQL for functions that are created later. Default privileges apply to the functions of one
+ * owner. A new schema belongs to the role that applies the SQL. */
 function laterFunctions({ owners }: TargetFacts): readonly string[] {
   const revoke = "revoke execute on functions from public;";
   if (owners.length === 0) return [`alter default privileges ${revoke}`];
@@ -244,18 +244,18 @@ function unless(isChosen: boolean, line: string): string {
   return isChosen || line.startsWith("-- ") ? line : commented(line);
 }
 
-/** Name of the table. Its schema is not exposed. */
+/** Name of the table for `idempotency-table`. Its schema is not exposed. */
 export const idempotencyTable = { schema: "svc", name: "idempotency_keys" } as const;
 
-/** Owner of a row. The service compares it, too, so that roles do not see the rows of other roles. */
+/** Owner of a row. The service compares it as well, so that no role sees the rows of another role. */
 const principal = `json_build_array(
     current_user,
     nullif(current_setting('request.jwt.claims', true), '')::json->>'iss',
     nullif(current_setting('request.jwt.claims', true), '')::json->>'sub'
   )::text`;
 
-/** Returns the SQL of the table. The role of requests with a token writes to it, or else the anonymous
- * role. */
+/** Returns the SQL of `idempotencyTable`. The role of requests with a token writes to the table; if
+ * there is no such role, the anonymous role does. */
 function idempotencyLines(
   { anonRole, userRole }: Choices,
   { quoted }: TargetFacts,

@@ -36,7 +36,7 @@ export function loginOf(connection: string): DatabaseLogin {
   };
 }
 
-/** Parameters that a login replaces. */
+/** Parameters of a connection string that a login replaces. */
 const loginKeywords: ReadonlySet<string> = new Set(["user", "password", "dbname"]);
 
 /** Returns a URI of the connection string, with another user, password and database. */

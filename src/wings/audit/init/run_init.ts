@@ -111,7 +111,7 @@ async function runInit(call: CommandCall, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** Returns whether the call makes a choice. Otherwise it applies the files of an earlier call. */
+/** Returns whether flags choose content for the files. Otherwise the call applies existing files. */
 function choosesAny({ flags, config }: CommandCall): boolean {
   return Array.from(flags.keys()).some((flag) => !otherFlags.has(flag)) ||
     Array.from(config.flags.keys()).some((key) => key !== "db-uri");
@@ -231,7 +231,7 @@ function printNotes(call: CommandCall, files: InitFiles, { choices, facts }: Rea
   for (const { name } of facts.roles) print(`The role ${name} exists: it is used as it is.\n`);
 }
 
-/** Names of findings about excessive privileges. The SQL of `svc init` corrects the remaining ones. */
+/** Names of findings that rule out a role as anonymous role. The SQL of `svc init` corrects other findings. */
 const refused: ReadonlySet<string> = new Set([
   "role-superuser",
   "role-bypassrls",
@@ -240,7 +240,7 @@ const refused: ReadonlySet<string> = new Set([
   "create-in-schema",
 ]);
 
-/** Returns whether PUBLIC has the privilege. Up to PostgreSQL 14, it has CREATE on the schema `public`. */
+/** Returns whether PUBLIC has the privilege. Up to PostgreSQL 14, PUBLIC has CREATE on schema `public`. */
 function isOfPublic({ sql }: Finding): boolean {
   return sql !== null && sql.split("\n").every((line) => line.endsWith(" from public;"));
 }
@@ -272,7 +272,7 @@ async function refuseAnonymous(
   );
 }
 
-/** Prints the SQL for the tables of the flag. Resolves with the exit code. Rejects for an unsuitable table. */
+/** Prints the SQL for the tables of `--live`. Resolves with the exit code. Rejects for an unsuitable table. */
 async function printLiveSql(
   { config, flags }: CommandCall,
   { recordSql, withDatabase }: CommandContext,
@@ -301,7 +301,7 @@ async function printLiveSql(
   });
 }
 
-/** Matches a table and possibly a column. They contain commas and colons only in quotes. */
+/** Matches a table and possibly a column. Names contain commas and colons only in quotes. */
 const listItem = /((?:"(?:[^"]|"")*"|[^,":])+)(?::((?:"(?:[^"]|"")*"|[^,"])+))?/g;
 
 interface ListedTable extends RecordedTable {
@@ -311,8 +311,8 @@ interface ListedTable extends RecordedTable {
   readonly problem: string | null;
 }
 
-/** Parameters: JSON arrays of a table and a column, as written in SQL, and the schemas for
- * unqualified names. Partitions follow their parents. No privilege on the schemas is needed. */
+/** Parameters: a JSON array of pairs of table and column, as written in SQL, and one of the schemas
+ * for unqualified names. Partitions follow their parents. No privilege on the schemas is needed. */
 const tablesQuery = `with recursive items (place, item, name, oid) as (
   select place, item->>0, (pg_catalog.parse_ident(item->>1))[1], (
     select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace

@@ -4,7 +4,7 @@ import type { CaseRequest } from "../policy_test/case_file.ts";
 /** Returns the response as text: status, headers, an empty line, body, entity tag. */
 export async function wholeAnswer({ method }: CaseRequest, response: Response): Promise<string> {
   const { status, headers } = response;
-  // The tag of a row that a request wrote has the number of its transaction. The body shows its length.
+  // After a write, the entity tag contains the number of the transaction, so it is not compared.
   const etag = /^(?:GET|HEAD)$/.test(method) ? headers.get("etag") ?? "" : "";
   const lines = Array.from(headers, ([name, value]) => (
     name === "etag" || name === "content-length" && value !== "0" ? "" : `${name}: ${value}\n`

@@ -13,14 +13,14 @@ import { answerDifference, wholeAnswer } from "./answers.ts";
 import type { Change } from "./tables.ts";
 import { applyChange, type HiddenRows, readHiddenRows } from "./worlds.ts";
 
-/** A leak that no line of the file accepts, or a line for a leak that does not exist. A leak has no
- * line number. */
+/** A leak that no line of the file accepts, or a line for a leak that does not exist. `line` is null
+ * for a leak. */
 export interface IsolationFinding extends Pick<AcceptedLeak, "key"> {
   readonly line: number | null;
   readonly text: string;
 }
 
-/** The time of each caller. */
+/** The time limit of each caller. */
 export interface TimeLimit {
   readonly msPerCaller: number;
   readonly now: () => number;
@@ -77,14 +77,14 @@ function findingsOf(
 class CallerRun {
   /** Sentences about what was not compared. */
   readonly notes = new Set<string>();
-  /** The first answers. */
+  /** The answers before any change, by request. */
   readonly answers = new Map<CaseRequest, string>();
   readonly #unread = new Set<string>();
 
   constructor(
     private readonly state: CaseState,
     private readonly caller: CallerRole,
-    /** Refreshes materialized views. */
+    /** SQL that refreshes materialized views. */
     private readonly refresh: string,
     /** Whether a share of the time is over. */
     private readonly isOver: (share: number) => boolean,
@@ -98,7 +98,7 @@ class CallerRun {
     const hidden = tables.filter((each) => each.hidden.length > 0);
     const requests = [...cases, ...await this.#requests(tables)];
     this.report(`${name}: ${requests.length} requests, ${hidden.length} tables with hidden rows`);
-    // Each world has a quarter of the time, of which its changes have a third. The answers have the rest.
+    // Each world has a quarter of the time, and a third of that for its changes. The answers have the rest.
     for (const request of this.#timely(requests, 0.22)) {
       this.answers.set(request, await this.#ask(request));
     }
@@ -109,7 +109,7 @@ class CallerRun {
         diffs.delete(request);
         notes.add(`${name} ${request.method} ${request.target}: the answers always differ`);
       }
-      // Some changes need changes of other rows of the table, or of several tables.
+      // Some differences need changes of several rows of a table, or of several tables.
       const parts = [
         ...hidden.flatMap((table) => [
           ...table.hidden.map((row) => [{ ...table, hidden: [row] }]),
@@ -156,7 +156,7 @@ class CallerRun {
     }
   }
 
-  /** Resolves with the responses that differ after a change of rows. A share of the time is left for it. */
+  /** Resolves with the responses that differ after a change of rows, for which a share of the time is left. */
   async #after(
     change: Change,
     tables: readonly HiddenRows[],
@@ -217,7 +217,7 @@ function leakOf(
   return [key, `${text} To accept it: leak: ${key}: REASON`] as const;
 }
 
-/** Returns the words of a text between spaces, to find whole words. */
+/** Returns the words of a text, each between spaces, so that a search finds whole words only. */
 const wordsOf = (text: string) => ` ${text.split(/[^\p{L}\p{N}_$]+/u).join(" ")} `;
 
 const pathOf = ({ target }: CaseRequest) => target.replace(/\?.*/, "");

@@ -25,7 +25,7 @@ export interface Cause {
   readonly isConstraint: boolean;
   /** Name of the object. */
   readonly name: string;
-  /** The name by which requests use it. */
+  /** The name of the object in requests or errors. */
   readonly word: string;
   readonly why: string;
 }

@@ -60,7 +60,7 @@ export async function readHiddenRows(
     const seen = async (places: readonly string[]) => {
       if (table.access === "no" || places.length === 0) return [];
       return await database.within(async () => {
-        // The place of a row needs the privilege on the table, and policies do not depend on it.
+        // Reading `ctid` needs the privilege on the whole table. Policies do not depend on the GRANT.
         const grant = sql`grant select on ${name} to ${ident(identity.role)}`;
         if (table.access === "some") await database.run(compile(grant).text);
         const query = sql`select ${place} from ${name} t where ${isAt(places)}`;

@@ -15,13 +15,13 @@ import { exposedRelations, keyOf } from "../policy_test/targets.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 
 /**
- * Applies each mutant in a savepoint, and runs cases until one fails. Without mutants, all cases
- * pass. Resolves with a line for each mutant that concerns a caller and that no case detects, and
- * with a summary.
+ * Applies each mutant in a savepoint, and runs cases until one fails. All cases must pass without
+ * mutants. Resolves with a summary, and with a line for each mutant that changes the access of a
+ * caller and that no case detects.
  */
 export async function mutationText(files: readonly NamedCases[]) {
   const noticed = new Set<string>();
-  /** The lines of other mutants; empty for mutants without effect on the callers. */
+  /** Lines of mutants that no case detects; empty for mutants without effect on the callers. */
   const others = new Map<string, string>();
   for (const named of files) {
     await withCases(named, async (plain, callers) => {
@@ -78,7 +78,7 @@ async function readCells(
   return cells;
 }
 
-/** Returns what cells permit. A refused access may have other causes. */
+/** Returns what cells permit, without the reasons for refused access. */
 function accessText(cells: readonly AccessCell[]): string {
   return JSON.stringify(cells.map((cell) => cell.may === "no" ? cell.may : cell));
 }

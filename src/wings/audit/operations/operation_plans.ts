@@ -35,7 +35,7 @@ export async function explainOperation(
     return root;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // Class 22 is data exceptions.
+    // Class 22 means that a type rejects a sample value.
     return error.failure.sqlstate.startsWith("22") ? null : error;
   }
 }

@@ -34,7 +34,7 @@ export interface PolicyCase extends CaseRequest {
 
 /** The result of a case. */
 export interface CaseResult {
-  /** As named in reports. */
+  /** Name of the file in reports. */
   readonly file: string;
   readonly case: PolicyCase;
   /** The role of the caller; null if there is no anonymous role. */
@@ -47,7 +47,7 @@ export interface CaseResult {
 /** A file of policy tests; `fixtures` is the SQL above the first `===`. */
 export interface CaseFile {
   readonly fixtures: string;
-  /** By name, with `anonymous`. */
+  /** Callers by name, including `anonymous`. */
   readonly callers: CaseCallers;
   readonly cases: readonly PolicyCase[];
   readonly leaks: readonly AcceptedLeak[];
@@ -93,12 +93,12 @@ export function parseCaseFile(text: string): CaseFile {
     }
   }
   const sql = lines.slice(0, first).join("\n");
-  // SQL has no comments that begin with a number sign.
+  // Lines with a number sign may precede the SQL, which has no such comments.
   const fixtures = sql.replace(/^(?:#.*(?:\n|$))+/, (head) => head.replace(/.+/g, ""));
   return { fixtures, callers, cases, leaks };
 }
 
-/** Null for callers without a token. */
+/** Callers by name; null for callers without a token. */
 export type CaseCallers = ReadonlyMap<string, CaseCaller | null>;
 
 function problem(line: number, text: string): Error {

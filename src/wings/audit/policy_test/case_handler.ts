@@ -93,7 +93,7 @@ export async function withCases<Result>(
   });
 }
 
-/** Grants memberships that the login needs to set roles. From PostgreSQL 16 on, a membership may
+/** Returns the SQL that would let the login set the roles. From PostgreSQL 16 on, a membership may
  * lack the option SET. */
 const mendingSql = `
 select distinct format(case when r.oid is null then 'create role %I;' else 'grant %I to %I;' end, name, session_user)
@@ -128,8 +128,8 @@ export async function withCaseState<Result>(
   });
 }
 
-/** Returns the configuration. ROLLBACK checks deferred constraints, because a savepoint does not.
- * Paths have no prefix. */
+/** Returns the configuration for cases. With `rollback`, svc checks deferred constraints, because the
+ * end of a savepoint does not. Paths have no prefix. */
 export function testConfig(config: Config): Config {
   const unused = { dbReplicaUri: null, rateLimits: null, serverPathPrefix: null };
   return { ...config, ...unused, dbTxEnd: "rollback" };
@@ -138,8 +138,8 @@ export function testConfig(config: Config): Config {
 /** Receives the operation of a case, and the role of its caller. */
 export type OnOperation = (operation: string, role: string) => void;
 
-/** Returns the guard of wings. It does not see the preference that {@linkcode requestOf} adds. If
- * there is a receiver of operations, nothing is refused, because cases test the policies. */
+/** Returns the guard of wings, which does not see the preference that {@linkcode requestOf} adds. With
+ * `onOperation` it refuses nothing, because cases test the policies. */
 export function guardOfCases(wings: RunSetup["wings"], onOperation?: OnOperation): OpenGuard {
   const openGuard = openGuardOf(wings);
   return (snapshot) => {
@@ -168,7 +168,7 @@ function countsRows(method: string, target: string): boolean {
   return ["POST", "PATCH", "PUT", "DELETE"].includes(method) && !/^\/(?:rpc\/|$|\?)/.test(target);
 }
 
-/** Returns the request. Writes to relations count the affected rows. */
+/** Returns the request. A write to a relation asks for the number of affected rows. */
 export function requestOf({ method, target, headers: fields, body }: CaseRequest): Request {
   const headers = new Headers(fields.map(([name, value]): [string, string] => [name, value]));
   if (body !== null && !headers.has("Content-Type")) {

@@ -48,7 +48,7 @@ export function jsonOf(text: string): unknown {
 export function answerText({ status, code, rows, json }: CaseAnswer): string {
   if (code !== null) return `${status} ${code}`;
   const body = json === undefined || status >= 400 ? "" : JSON.stringify(json);
-  // Longer answers have the number of rows alone.
+  // A longer body is replaced by the number of its rows.
   if (body.length <= 500 && /^[[{"]/.test(body)) return `${status} ${body}`;
   return rows === null ? String(status) : `${status} ${rowsText(rows)}`;
 }

@@ -26,7 +26,7 @@ export async function generateTests(setup: RunSetup): Promise<string> {
     } catch (error) {
       if (!(error instanceof FixtureError)) throw error;
       const { results, failure } = error.result;
-      // The statement before the first INSERT is complete, too.
+      // The results include the statement before the first INSERT.
       const refused = [...inserts].filter((each) => !each.startsWith("--"))[results.length - 1];
       if (refused === undefined) throw error;
       const { message = "", detail } = failure ?? {};

@@ -37,7 +37,7 @@ export function summaryText(results: readonly CaseResult[], ms: number): string 
 const actions = { GET: "select", POST: "insert", PATCH: "update", PUT: "update", DELETE: "delete" };
 
 /** Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, for the roles of `svc
- * check` and of the cases. A case covers the relations of its name in all schemas. */
+ * check` and of the cases. A case covers relations of the same name in all schemas. */
 export async function gapsText(
   results: readonly CaseResult[],
   setup: RunSetup,

@@ -4,7 +4,7 @@ import { encodeText, pathSegment } from "../../../base/http/percent.ts";
 import type { Relation, Relationship, Routine } from "../../../state/schema_cache/schema_cache.ts";
 import type { CaseRequest } from "./case_file.ts";
 
-/** A row as JSON has it. */
+/** A row as a JSON object. */
 export type JsonRow = Readonly<Record<string, unknown>>;
 
 /** A relation and what a caller may do with it. */
@@ -35,7 +35,7 @@ export function requestsOf(
   const { relation, grants: { select } } = target;
   const profiles = relation.schema === schema ? [] : ["Accept-Profile", "Content-Profile"];
   const written = writes(target);
-  // The caller may not see a row that it may write.
+  // With a representation, a write also needs SELECT. Both forms are sent.
   const answered = select.length === 0
     ? []
     : written.filter(([method, , body, prefer]) =>
@@ -104,7 +104,7 @@ function embeds(
     }`;
   const isToOne = each.kind === "computed" ? each.toOne : each.kind.endsWith("to-one");
   const aliases = select.map((column, at) => `y${at}:${list([column])}`);
-  // Keys come last, since they decide the order alone.
+  // Keys come last, because no column after a key affects the order.
   const order = select.toSorted((a, b) => +primaryKey.includes(a) - +primaryKey.includes(b))
     .map((column) => `x(${list([column])})`);
   return [
@@ -176,7 +176,7 @@ function inserts(
     !referencesOf(related).some((each) => name in each);
   const written = columns.filter((each) => grants.insert.includes(each.name) && !each.generated);
   const names = written.map(({ name }) => name);
-  // Defaults may reveal rows, too.
+  // Columns with defaults are left out, because their defaults may reveal rows.
   const needed = written.filter((each) => each.default === null).map(({ name, baseType }) => {
     const [, value] = freshValues.find(([type]) => new RegExp(type).test(baseType)) ?? [];
     return [name, isFresh(name) ? value ?? sample[name] : sample[name]];
@@ -196,7 +196,7 @@ function inserts(
   ];
 }
 
-/** Returns inserts of a row and of another one, which refers to it and to a row of a third relation. */
+/** Returns inserts of two rows. The second row refers to the first, and to a row of a third relation. */
 function nestedInserts(
   [each, { grants, related }]: RelationTarget["related"][0],
   fresh: JsonRow,
@@ -213,7 +213,7 @@ function nestedInserts(
   });
 }
 
-/** Returns calls of a function. Required arguments have values of their types in a row of each relation, else no text. */
+/** Returns calls of a function, one per relation. A row of the relation has the arguments, by their types. */
 export function callsOf(
   { name, parameters }: Routine,
   targets: readonly RelationTarget[],

@@ -1,7 +1,7 @@
 /** Makes sequences return the same values after each rollback. @module */
 import type { CaseState } from "./case_handler.ts";
 
-/** Statements that set sequences of the login above ids that fixtures may have. */
+/** Query of the SQL that sets sequences of the login above ids that fixtures may have. */
 const query = `
 select coalesce(string_agg(format('alter sequence %s restart with %s', s.name, s.next), '; '), 'select'),
   concat('select ', string_agg(format('setval(%L, %s, false)', s.name, s.next), ', '))
@@ -16,7 +16,7 @@ from (
 export async function holdSequences(state: CaseState): Promise<CaseState> {
   const { database, send } = state;
   const [[hold, reset] = []] = await database.run(query);
-  // PostgreSQL makes a file for the sequence, since RESTART can be rolled back.
+  // ALTER SEQUENCE RESTART makes a new file, which a rollback removes.
   await database.run(hold!);
   return {
     ...state,

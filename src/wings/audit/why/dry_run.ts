@@ -47,8 +47,8 @@ export class DryRun {
   }
 }
 
-/** Returns the transaction with EXPLAIN in place of writes. Statements keep their positions, which
- * errors refer to. */
+/** Returns the transaction with EXPLAIN in place of writes. Statements keep their positions, because
+ * errors refer to positions. */
 function plannedTransaction(
   { statements }: Transaction,
   leavesOutPreRequest: boolean,

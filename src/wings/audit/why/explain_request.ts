@@ -45,7 +45,7 @@ export async function explainRequest(
   const outcome: Outcome = { answer: received, dry, role, rows: null, leftOut: "" };
   const planning = receive(requestOf(request), info, context);
   planning.identity = exchange.identity;
-  // Without a transaction, the answer has the error.
+  // If the request sent no transaction, the answer contains the error.
   const planned = dry.transaction === null ? null : await planRequest(planning, null);
   if (planned?.kind !== "data") {
     const advice = exchange.failure?.advice ?? null;

@@ -6,10 +6,10 @@ import type { QualifiedName, Routine } from "../../../state/schema_cache/schema_
 import { param, type Sql, sql } from "../../../base/sql/fragment.ts";
 import { type DataPlan, relationOf } from "../../../api/transaction/data_plan.ts";
 
-/** A plan with rows of a relation. */
+/** A plan that reads or writes rows of a relation. */
 export type RowPlan = Extract<DataPlan, { kind: "read" | "mutate" }>;
 
-/** A privilege. `columns` are empty for DELETE. `use` is a phrase: `the answer reads`. */
+/** A privilege that a request needs. `columns` are empty for DELETE. `use` is a phrase: `the answer reads`. */
 export interface Need {
   readonly action: AccessCell["action"];
   readonly columns: readonly string[];
@@ -22,7 +22,7 @@ type PlanNeed = readonly [Need["action"], use: string, columns: readonly string[
 export function needsOf(plan: RowPlan): readonly Need[] {
   const all = relationOf(plan)!.columns.map(({ name }) => name);
   return planNeeds(plan).map(([action, use, columns]) => {
-    // A function of the row reads all columns.
+    // A name that is not a column is a function of the row, which reads all columns.
     const isWhole = columns === "all" || columns.some((name) => !all.includes(name));
     return { action, use, columns: isWhole ? all : all.filter((name) => columns.includes(name)) };
   }).filter(({ columns }, at) => at === 0 || columns.length > 0);
@@ -52,14 +52,14 @@ export interface TableFacts {
   readonly owner: string;
   /** Columns of the table that a policy reads, by quoted name. */
   readonly policyColumns: Readonly<Record<string, readonly string[]>> | null;
-  /** Functions that a policy calls and the role may not, by the policy's quoted name. */
+  /** Functions that a policy calls and the role may not call, by the policy's quoted name. */
   readonly deniedFunctions: Readonly<Record<string, readonly string[]>> | null;
-  /** By column. `defaults` call no volatile function. */
+  /** Default expressions by column. Calls of volatile functions are left out. */
   readonly defaults: Readonly<Record<string, string>> | null;
   readonly generated: Readonly<Record<string, string>> | null;
 }
 
-/** Returns the query for the {@linkcode TableFacts} of a role as JSON; no row for other relations. */
+/** Returns the query for the {@linkcode TableFacts} of a role as JSON; no row for views and foreign tables. */
 export function tableFactsQuery({ schema, name }: QualifiedName, role: string): Sql {
   return sql`select pg_catalog.json_build_object('owner', pg_catalog.pg_get_userbyid(c.relowner),
   'policyColumns', (select pg_catalog.json_object_agg(pg_catalog.quote_ident(p.polname), array(

@@ -24,7 +24,7 @@ import type { WrittenRows } from "../../../api/plan/write/written_column.ts";
 
 type Texts = readonly string[];
 
-/** Reads the first column in a transaction that begins like the request's, and is rolled back. */
+/** Reads the first column of a query after the settings of the request, and rolls back. */
 export type ReadTexts = (query: Sql, before?: readonly Sql[]) => Promise<Texts>;
 
 /** The cells of the caller for a relation, by action. */
@@ -114,13 +114,13 @@ async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
   const builtIn = columns.filter((c) => !c.baseType.includes(".") || c.enumLabels.length > 0);
   const paths = [[name], [schema, name], ...builtIn.map((column) => [name, column.name])];
   const names = new Set(paths.map((parts) => parts.map(quoteIdent).join(".")));
-  // Other names are functions, which the owner must not run.
+  // Other names may be user-defined functions, which the owner must not run.
   const identifiers = compile(from).text.match(/(?:"(?:[^"]|"")*"\.?)+\(?/g) ?? [];
   const other = identifiers.filter((text) => !names.has(text)).at(-1);
   if (other !== undefined) throw new RowsNotShown(`rows not shown: the filter uses ${other}`);
   const query = sql`select case when pg_catalog.octet_length(t) <= 100000 then t else '' end
 from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
-  // Policies that apply to the owner, too, are an error. Only operators of pg_catalog are found.
+  // Fails if policies apply to the owner. The search path has no user-defined operators.
   const asOwner = sql`select pg_catalog.set_config('role', ${param(owner)}, true),
   pg_catalog.set_config('row_security', 'off', true), pg_catalog.set_config('search_path', 'pg_temp', true)`;
   const texts = await read(query, [asOwner]).catch((error) => {
@@ -133,8 +133,8 @@ from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
   return texts;
 }
 
-/** Builds the new rows of a body from `base` as the caller, where `v` is one of `from`. Then adds
- * generated columns. */
+/** Builds new rows as the caller: the values of the body replace columns of `base`, where `v` is one
+ * of `from`. Then adds generated columns. */
 async function newRows(
   { relation: { schema, name }, facts, read }: RowSource,
   { json, shape, columns, defaults }: WrittenRows,
@@ -239,7 +239,7 @@ export async function leftOutOf(plan: ReadPlan, rows: number | null, read: ReadT
   return number > 0 ? `; ${rowsText(number)} left out by ${causes.join(", ")}` : "";
 }
 
-/** The policies of an action with their expressions. `check` is USING if a policy has no WITH CHECK. */
+/** The policies of an action with their expressions. `check` uses USING if a policy has no WITH CHECK. */
 type PolicyRule = readonly [action: AccessCell["action"], clause: "using" | "check"];
 
 /** Existing rows, new rows, and rows that an upsert updates. */

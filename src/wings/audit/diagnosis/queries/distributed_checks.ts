@@ -6,12 +6,12 @@ import {
 import { functionName, functionPath, inputs } from "./inputs.ts";
 import { ownersViews } from "./relation_checks.ts";
 
-/** The tables on workers and the views of them, in all schemas. Their catalogue exists only with Citus. */
+/** Tables on workers, and views of these tables, in all schemas. The catalogue exists only with Citus. */
 const distributed = `(${workersOf(isOnWorkers)}
     select c.oid, c.relname, format('%I.%I', n.nspname, c.relname) as name
     from workers join pg_class c using (oid) join pg_namespace n on n.oid = c.relnamespace)`;
 
-/** The functions of all schemas that name such a relation in their text or parsed body. */
+/** The functions of all schemas that name a relation of `distributed` in their text or parsed body. */
 const functions = `pg_proc p
     join (select oid, nspname, quote_ident(nspname) as name from pg_namespace
       where nspname !~ '^(pg_|information_schema$)') s on s.oid = p.pronamespace
@@ -22,8 +22,8 @@ const functions = `pg_proc p
           and u.refclassid = 'pg_class'::regclass and u.refobjid = d.oid
       )`;
 
-/** The roles with which Citus connects to workers, and what they use. In a SECURITY DEFINER
- * function it is the owner. */
+/** The roles with which Citus connects to workers, and what they use. A SECURITY DEFINER function
+ * connects as its owner. */
 const users = `(select p.role_oid as oid, d.name
     from privileges p join ${distributed} d on d.oid = p.oid
     where p.reads or p.inserts or p.updates or p.deletes
@@ -42,7 +42,7 @@ export const distributedChecks: readonly string[] = [
   from ${users} u join pg_roles r on r.oid = u.oid and not r.rolcanlogin
   group by r.rolname`,
 
-  // The conditions of \`inline_set_returning_function()\`. A setting of the function keeps it whole.
+  // Functions that PostgreSQL inlines. It does not inline a function with a setting.
   `select 'citus-inlined', false, ${functionName}, '{}', array_agg(distinct d.name),
     array[format('alter function %s set search_path = %s;', ${functionName}, ${functionPath})]
   from ${functions}

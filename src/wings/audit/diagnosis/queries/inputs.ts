@@ -17,9 +17,9 @@ export type FunctionInput = readonly [key: string, schema: string | null, name: 
 export const maxRoles = 50;
 
 /**
- * Returns an expression for a REVOKE of what the grantor of `a` has granted: `format()` with the
- * arguments. PostgreSQL only revokes grants of the current role; for a superuser, this is the
- * owner.
+ * Returns an expression of the SQL that revokes the grant `a`. `format` has the arguments of
+ * `format()`. REVOKE only affects grants of the current role, which for a superuser is the owner. For
+ * another grantor, the SQL sets the role first.
  */
 export function revokeBy(owner: string, format: string): string {
   return `case a.grantor when ${owner} then format(${format})
@@ -59,12 +59,12 @@ export const functionPath = `concat_ws(', ', s.name, (
  *
  * - `login`: the role of the connection. `set_option` is the privilege that lets it take a role:
  *   from PostgreSQL 16 on, a membership may lack the option SET.
- * - `roles`: the anonymous role and the roles that the login role may take. A superuser may take
- *   every role, so only roles that were granted to it count.
+ * - `roles`: the anonymous role and the roles that the login role may take. Because a superuser may
+ *   take every role, its list has only the roles that were granted to it.
  * - `schemas`: the exposed schemas and the extra ones.
  * - `relations`: tables and views of the exposed schemas, without partitions and relations of extensions.
- * - `privileges`: one row for each role, except superusers, and each relation. `owns` means the
- *   rights of the owner, which other privileges do not add to.
+ * - `privileges`: one row for each role, except superusers, and each relation. `owns` means that the
+ *   role has the rights of the owner, which include all privileges.
  */
 export const inputs = `
 version as (select current_setting('server_version_num')::int as number),

@@ -1,7 +1,7 @@
 /** Checks of the triggers that record changes for live queries. @module */
 
 /** Common table expressions. `live_uses` are recorded tables, their partitions, and relations that
- * their policies use. */
+ * policies of these tables use. */
 export const liveInputs = `
 live_triggers as materialized (
   select g.tgrelid from pg_trigger g join pg_proc p on p.oid = g.tgfoid

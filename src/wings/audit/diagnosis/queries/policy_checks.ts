@@ -2,7 +2,7 @@
 import { isNotOfExtension } from "../../../../state/schema_cache/queries/extensions.ts";
 import { functionName, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
-/** Condition: a constant in a node tree has the text. Constants are printed as bytes. */
+/** Condition: a node tree has a constant with the text. PostgreSQL prints the constant as bytes. */
 const hasText = (tree: string, text: string): string =>
   `${tree} like '%${[...new TextEncoder().encode(text)].join(" ")}%'`;
 
@@ -10,7 +10,7 @@ const hasText = (tree: string, text: string): string =>
 const isTrue = (tree: string): string =>
   `coalesce(${tree} like '{CONST :consttype 16 %:constvalue 1 [ 1 0 %', false)`;
 
-/** Expression of a policy's condition. It opens the table, which takes time. */
+/** Expression of a policy's condition. Evaluating it opens the table, which takes time. */
 export const conditionOf = (
   policy: string,
   column: "polqual" | "polwithcheck" = "polqual",
@@ -24,16 +24,16 @@ const rolesOf = (roles: string): string =>
 /**
  * Common table expressions.
  *
- * - `locked`: tables that nothing can open now, and those whose policies read one. `pg_get_expr()` would
- *   wait for the lock, so the diagnosis leaves them out.
+ * - `locked`: tables with an exclusive lock, and tables whose policies read such a table.
+ *   `pg_get_expr()` would wait for the lock, so the diagnosis leaves them out.
  * - `tables`: relations of the exposed schemas, and relations below their views. `rows` is an
  *   estimate.
- * - `policies`: their policies. `label` is `doc_own on api.doc`.
- * - `policy_functions`: the user-defined functions that a policy calls itself, or by an operator.
+ * - `policies`: the policies of `tables`. `label` is `doc_own on api.doc`.
+ * - `policy_functions`: the user-defined functions that a policy calls, directly or by an operator.
  * - `recipients`: the roles that policies are for.
- * - `decisions`: the policies that decide about a command of a role, which has the privilege. `passing`
- *   is the number of permissive ones. `is_open` means that one of them is `true`, so that PostgreSQL
- *   evaluates no permissive one.
+ * - `decisions`: the policies that apply when a role uses a command for which it has the privilege.
+ *   `passing` is the number of permissive policies. `is_open` means that one of these is `true`, so
+ *   that PostgreSQL evaluates no permissive policy.
  */
 export const policyInputs = `
 exclusive as materialized (
@@ -102,7 +102,7 @@ export const policyChecks: readonly string[] = [
   `select 'restrictive-only', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),
     array_agg(distinct d.command), '{}' from decisions d where d.passing = 0 group by d.relation`,
 
-  // A WHERE of an UPDATE or a DELETE needs a policy for SELECT.
+  // UPDATE and DELETE with WHERE also need a policy for SELECT.
   `select 'select-policy-missing', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),
     array_agg(distinct d.command), array_agg(distinct format('create policy %I on %s for select to %s using (%s);',
       left(y.polname, 58) || '_read', d.relation, ${rolesOf("y.polroles")}, ${conditionOf("y")}))
@@ -110,7 +110,7 @@ export const policyChecks: readonly string[] = [
   where d.reads and d.polpermissive and d.polcmd in ('w', 'd') and (d.relation, d.role) not in (
       select r.relation, r.role from decisions r where r.polpermissive and r.cmd = 'r' ) group by d.relation`,
 
-  // A policy for all commands needs at least one of the privileges.
+  // A policy for all commands is used if the role has at least one of the privileges.
   `select 'policy-without-grant', bool_or(p.anonymous), y.label, array_agg(p.role order by p.role),
     array[k.command], array_agg(format('grant %s on %s to %s;', k.command, p.name, p.role) order by p.role)
   from policies y join privileges p on p.oid = y.polrelid and p.role_oid = any(y.polroles)
@@ -120,12 +120,12 @@ export const policyChecks: readonly string[] = [
       when 'a' then p.inserts when 'w' then p.updates when 'd' then p.deletes
       else p.reads or p.inserts or p.updates or p.deletes end group by y.label, k.command`,
 
-  // A restrictive policy may bound what the permissive one lets through.
+  // A restrictive policy may bound the rows that a permissive policy allows.
   `select 'write-policy-true', bool_or(d.anonymous), d.label, array_agg(distinct d.role),
     array_agg(distinct d.command), '{}' from decisions d where d.polpermissive and not d.is_restricted and (
       d.cmd in ('w', 'd') and d.is_true or d.cmd in ('a', 'w') and d.is_new_true ) group by d.label`,
 
-  // Roles of tokens that call the function by the grant to PUBLIC get a separate grant.
+  // Roles of tokens that lose EXECUTE by the REVOKE from PUBLIC get a separate grant.
   `select 'definer-callable', bool_or(a.grantee = 0), ${functionName}, array[r.name], '{}', array_agg(${
     revokeBy(
       "p.proowner",

@@ -13,16 +13,16 @@ export const isInvokerView = (view: string): string =>
 /**
  * Common table expressions.
  *
- * - `direct_uses`: the relations that a view reads: an exposed view, or one that such a view reads.
- * - `default_sequences`: the sequences that an INSERT calls `nextval` for, by the relation that a
- *   request names: a table, or a view that PostgreSQL can insert into by itself. Identity columns
- *   need no privilege.
+ * - `direct_uses`: the relations that a view reads, for exposed views and for views that they read.
+ * - `default_sequences`: the sequences for which an INSERT into a relation calls `nextval`. The
+ *   relation is a table, or a view that PostgreSQL can insert into by itself. Identity columns need
+ *   no privilege.
  * - `write_steps`: the relations that a write to an exposed view reaches, without triggers and rules.
- *   `checked` is the role whose privileges and policies apply: NULL is the role of the request. The
- *   rule of such a view names the view and its one source before relations of subqueries.
+ *   `checked` is the role whose privileges and policies apply; NULL is the role of the request. The
+ *   stored query of such a view names the view, then its source, then relations of subqueries.
  * - `view_bounds`: whether a condition bounds the rows that a view of `write_steps` shows, and whether
- *   WITH CHECK OPTION bounds the rows that it writes, too.
- * - `owner_writes`: tables that a view writes past policies: no policy applies to its owner.
+ *   WITH CHECK OPTION also bounds the rows that it writes.
+ * - `owner_writes`: tables that a view writes without policies, because none applies to its owner.
  */
 export const relationInputs = `
 direct_uses (view, relation) as (
@@ -107,7 +107,7 @@ owner_writes as (
 
 /** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const relationChecks: readonly string[] = [
-  // Without USAGE, a role of tokens is not meant to read; for the anonymous role that is an error.
+  // A role of tokens without USAGE on the schema is not meant to read. It is left out.
   `select 'nothing-readable', p.anonymous, p.role, '{}'::text[], array_agg(p.name order by p.name),
     array_agg(format('grant select on %s to %s;', p.name, p.role) order by p.name)
   from privileges p
@@ -117,7 +117,7 @@ export const relationChecks: readonly string[] = [
   group by p.role, p.anonymous
   having not bool_or(p.reads)`,
 
-  // A role that is yet to be created has the privileges of PUBLIC alone.
+  // The anonymous role does not exist yet. It will have only the privileges of PUBLIC.
   `select 'nothing-readable', true, quote_ident($3::text), '{}', array_agg(c.name order by c.name),
     array_agg(format('grant select on %s to %I;', c.name, $3::text) order by c.name)
   from relations c
@@ -134,7 +134,7 @@ export const relationChecks: readonly string[] = [
   where p.inserts and not has_sequence_privilege(p.role_oid, d.sequence, 'USAGE, UPDATE')
   group by d.name`,
 
-  // Without the policy for reading, the table would look empty from then on.
+  // If no policy existed for reads, row-level security would hide all rows.
   `select 'write-without-rls', bool_or(p.anonymous), c.name, array_agg(p.role order by p.role), '{}',
     array[format('alter table %s enable row level security;', c.name)]
       || case when exists (select from pg_policy y where y.polrelid = c.oid) then '{}'
@@ -149,7 +149,7 @@ export const relationChecks: readonly string[] = [
   where c.relkind in ('r', 'p') and not c.relrowsecurity and not p.owns and (p.inserts or p.updates or p.deletes)
   group by c.oid, c.name, c.relname`,
 
-  // Policies of the tables apply to the role of the request only with security_invoker.
+  // Without security_invoker, policies of the tables do not apply to the role of the request.
   `select 'write-without-rls', bool_or(p.anonymous), c.name, array_agg(distinct p.role),
     -- NULL precedes the names if the view writes rows that it does not show.
     case when b.shows then array[null] else '{}'::text[] end || array_agg(distinct w.name),
@@ -222,9 +222,9 @@ export const relationChecks: readonly string[] = [
 ];
 
 /**
- * Returns the SELECT of views that read relations `t` with the rights of their owner, for a
- * condition on `t`. An inner view with `security_invoker` reads as the request's role, so it is not
- * followed. An inner view without it has a separate finding.
+ * Returns a SELECT for a finding about views that read relations `t` with the rights of the view's
+ * owner. `condition` selects the relations. An inner view with `security_invoker` reads as the
+ * request's role, so it is not followed. An inner view without it has a separate finding.
  */
 export function ownersViews(finding: string, condition: string): string {
   return `select '${finding}', false, format('%I.%I', n.nspname, v.relname), '{}',
@@ -240,8 +240,8 @@ export function ownersViews(finding: string, condition: string): string {
   group by n.nspname, v.relname`;
 }
 
-/** The comparison of the first column that refers to a user with the claim `sub`; NULL if there is
- * no such column. */
+/** Expression that compares the claim `sub` with the first column that refers to a user; NULL if
+ * there is no such column. */
 function ownCondition(relation: string): string {
   return `(
     select format('%I = (current_setting(''request.jwt.claims'', true)::json ->> ''sub'')%s', a.attname,

@@ -8,7 +8,7 @@ export const roleChecks: readonly string[] = [
   from login l
   where $3::text is not null and not exists (select from roles r where r.anonymous)`,
 
-  // GRANT leaves the options of an existing membership as they are unless it names them.
+  // For an existing membership, GRANT changes only the options that it names.
   `select 'role-not-granted', true, r.name, array[l.name], '{}', array[
     format('grant %s to %s%s;', r.name, l.name,
       case when v.number >= 160000 and (l.rolinherit or pg_has_role(l.oid, r.oid, 'MEMBER'))
@@ -17,7 +17,7 @@ export const roleChecks: readonly string[] = [
   from roles r, login l, version v
   where r.anonymous and not r.is_login and not pg_has_role(l.oid, r.oid, l.set_option)`,
 
-  // Role 10 is the superuser of initdb, which stays one.
+  // Role 10 is the superuser that initdb creates. It always stays a superuser.
   `select 'role-superuser', r.anonymous, r.name, '{}', '{}',
     case when r.is_login or r.oid = 10 then '{}'
       else array[format('alter role %s nosuperuser nobypassrls;', r.name)] end
@@ -27,7 +27,7 @@ export const roleChecks: readonly string[] = [
     case when r.is_login then '{}' else array[format('alter role %s nobypassrls;', r.name)] end
   from roles r where r.rolbypassrls and not r.rolsuper`,
 
-  // The privileges of the old owner go to the new owner with the relation.
+  // ALTER OWNER gives the privileges of the old owner to the new owner, so the SQL grants them again.
   `select 'role-owns', p.anonymous, p.role, '{}', array_agg(c.name order by c.name),
     case when p.is_login then '{}' else array_agg(format(E'alter %s %s owner to %s;\\n'
         'grant %s on %s to %s;',
@@ -42,7 +42,7 @@ export const roleChecks: readonly string[] = [
   where p.owns
   group by p.role, p.anonymous, p.is_login`,
 
-  // A member that inherits has the rights of the owner.
+  // A role that inherits from the owner has the rights of the owner.
   `select 'role-owns', p.anonymous, p.role, array[quote_ident(pg_get_userbyid(c.relowner))],
     array_agg(c.name order by c.name),
     case when p.is_login then '{}' else (
@@ -56,7 +56,7 @@ export const roleChecks: readonly string[] = [
 
   `select 'login-superuser', false, l.name, '{}', '{}', '{}' from login l where l.rolsuper`,
 
-  // From PostgreSQL 16 on, each membership has a separate option.
+  // From PostgreSQL 16 on, each membership has the option INHERIT.
   `select 'login-inherits', false, l.name, array_agg(distinct r.name), '{}',
     case when v.number < 160000 then array[format('alter role %s noinherit;', l.name)]
       else coalesce(array_agg(distinct format('revoke inherit option for %s from %s granted by %I;',

@@ -30,7 +30,7 @@ export const schemaChecks: readonly string[] = [
   from roles r cross join schemas s
   where s.exposed and not has_schema_privilege(r.oid, s.oid, 'USAGE')`,
 
-  // A role that is yet to be created has the privileges of PUBLIC alone.
+  // The anonymous role does not exist yet. It will have only the privileges of PUBLIC.
   `select 'schema-usage', true, s.name, array[quote_ident($3::text)], '{}',
     array[format('grant usage on schema %s to %I;', s.name, $3::text)]
   from schemas s
@@ -39,7 +39,7 @@ export const schemaChecks: readonly string[] = [
       select from aclexplode(s.nspacl) a where a.grantee = 0 and a.privilege_type = 'USAGE'
     )`,
 
-  // CREATE comes from grants to the role, to roles that it inherits from, and from ownership.
+  // A role may have CREATE by a grant, by a role that it inherits from, or by ownership.
   `select 'create-in-schema', bool_or(r.anonymous), s.name, array_agg(distinct r.name), '{}',
     coalesce(array_agg(distinct fix.line) filter (where fix.line is not null), '{}')
   from roles r
@@ -64,7 +64,7 @@ export const schemaChecks: readonly string[] = [
   where not r.rolsuper
   group by s.name`,
 
-  // A name without a schema is looked up as requests do it: exposed schemas first.
+  // Like requests, the check looks up a name without a schema in the exposed schemas first.
   `select 'function-missing', coalesce(bool_or(lacking.anonymous), false), f.value ->> 0,
     coalesce(array_agg(distinct lacking.role) filter (where lacking.role is not null), '{}'),
     array[concat(quote_ident(f.value ->> 1) || '.', quote_ident(f.value ->> 2)), found.name,
