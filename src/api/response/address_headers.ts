@@ -9,7 +9,7 @@ import type { QualifiedName, Relation } from "../../state/schema_cache/schema_ca
 import type { Dialect } from "../../base/dialect.ts";
 import type { QueryForm } from "../request/raw_request.ts";
 
-/** Maximum length of the URL in the response to a query request, which servers and proxies accept. */
+/** Maximum length of the URL in the response to a query request. Servers and proxies accept this length. */
 const maxUrlCharacters = 2000;
 
 /** Header by form of the request. POST uses `Content-Location`, because `Location` would name a

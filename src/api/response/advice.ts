@@ -1,7 +1,7 @@
 /**
  * Hints for errors with `client-error-verbosity = advise` that depend on the request. Hints of
- * single errors are in the catalogue. A hint may name the role, the subject of the error and
- * objects of the schema cache, which has no privileges. Hints never read messages. @module
+ * single errors are in the catalogue. A hint may name the role, the subject of the error and any
+ * object of the schema cache, also without a privilege. Hints never read messages. @module
  */
 import { nearest } from "../../base/lib/nearest.ts";
 import { isEmbedded } from "../../database/open.ts";
@@ -17,8 +17,8 @@ import { targetRelation } from "./request_parts.ts";
 
 type Adviser = (fields: ErrorFields, context: AdviceContext) => string | null;
 
-/** Returns the hint for an error; null if it keeps its hint, if a function raised it, or if its
- * code is unknown here. */
+/** Returns the hint for an error; null if the error keeps its hint, if a function raised it, or if
+ * its code has no adviser. */
 export function adviceFor(fields: ErrorFields, context: AdviceContext): string | null {
   if (isRaised(fields.subject)) return null;
   const hint = fields.hint ?? null;
@@ -26,7 +26,7 @@ export function adviceFor(fields: ErrorFields, context: AdviceContext): string |
   const advise = (fields.own ? ownAdvisers : databaseAdvisers).get(fields.code);
   const advice = fields.advice ?? advise?.(fields, context) ?? null;
   const first = corrected ?? hint;
-  // A name that resembles another one may also be a new one.
+  // A name that resembles a known name may also be the name of a new object.
   if (first !== null && advice !== null && advise === staleAdvice) {
     return `${quotable(first.replace(/\.$/, ""))}. ${advice}`;
   }
@@ -34,7 +34,7 @@ export function adviceFor(fields: ErrorFields, context: AdviceContext): string |
   return added === null ? null : quotable(added);
 }
 
-/** By codes without prefix. */
+/** Advisers for errors of the service, by code without prefix. */
 const ownAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   ["100", filterAdvice],
   ["107", mediaTypeAdvice],
@@ -45,7 +45,7 @@ const ownAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   ["301", (_, { pieces }) => tokenAdvice(pieces.headers["authorization"])],
 ]);
 
-/** By SQLSTATE. */
+/** Advisers for errors of PostgreSQL, by SQLSTATE. */
 const databaseAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   ["0A000", ({ subject }) => unsupported.get(subject?.routine ?? "") ?? null],
   ["22023", missingRoleAdvice],
@@ -58,8 +58,8 @@ const databaseAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>(
   ["XX000", geometryAdvice],
 ]);
 
-/** Returns advice for a statement that ended early. One that svc cancels has error `134`, so this
- * one was ended by an administrator or a timeout. */
+/** Returns advice for a statement that an administrator or a timeout ended early. A statement that
+ * svc cancels has the error `134`. */
 function timeoutAdvice(role: string | null): string {
   return `If a timeout ended it: alter role ${role ?? "…"} set statement_timeout, or raise ` +
     "db-statement-timeout";
@@ -81,14 +81,14 @@ function readOnlyAdvice(
     : "The function writes: call it with POST.";
 }
 
-/** The C functions of PostgreSQL that reject what a statement or transaction does. */
+/** Advice, by the C function of PostgreSQL that rejects the statement. */
 const unsupported: ReadonlyMap<string, string> = new Map([
   ["_SPI_execute_plan", "The function writes: declare it volatile."],
   ["init_execution_state", "The function writes: declare it volatile."],
   ["call_bool_check_hook", "The server is a standby."],
 ]);
 
-/** Returns advice for invalid geometries, which PostGIS reports with this SQLSTATE. */
+/** Returns advice for invalid geometries, which PostGIS reports with the SQLSTATE `XX000`. */
 function geometryAdvice({ subject }: ErrorFields, context: AdviceContext): string | null {
   const columns = targetRelation(context)?.columns ?? [];
   const isSpatial = columns.some(({ baseType }) => /\bgeo(metry|graphy)\b/.test(baseType));
@@ -144,7 +144,7 @@ function correctedFilter(value: string): string {
   if (word === "in") return `${not}in.(${rest.replace(/^[([]|[)\]]$/g, "")})`;
   const [, operand = "null"] = isOperands.find(([spelling]) => spelling.test(rest)) ?? [];
   if (word === "is") return `${not}is.${operand}`;
-  // Two letters alone resemble every operator of two letters.
+  // A word of two letters resembles every operator of two letters.
   const similar = word.length > 2 ? nearest(word, operatorWords) : null;
   const operator = operatorWords.includes(word) ? word : operatorAliases.get(word) ?? similar;
   return operator === null ? `eq.${value}` : `${not}${operator}.${rest}`;

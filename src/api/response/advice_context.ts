@@ -10,8 +10,8 @@ export interface AdviceContext {
   readonly role: string | null;
   /** Null before the first load. Default: null. */
   readonly cache?: SchemaCacheData | null;
-  /** Null before planning, and for a batch. Its values may belong to another request with the same
-   * shape. Default: null. */
+  /** Null before planning, and for a batch. The plan may be shared: its values may belong to another
+   * request with the same query shape. Default: null. */
   readonly plan?: DataPlan | null;
   readonly config: Pick<
     Config,

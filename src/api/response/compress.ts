@@ -33,8 +33,8 @@ const minBytes = 1024;
  *
  * Errors, responses to HEAD, bodies of known length below the minimum, and types that rarely shrink
  * stay uncompressed. So do replies to requests that a page of another origin may have made with
- * cookies: their length would reveal secrets next to text of that page (BREACH, Gluck, Harris and
- * Prado, 2013).
+ * cookies. If such a reply repeats text of the page, its compressed length would reveal secrets in
+ * the reply (BREACH, Gluck, Harris and Prado, 2013).
  */
 export function compressReply(reply: Reply, context: CompressionContext): Reply {
   if (!mayBeCompressed(reply)) return reply;

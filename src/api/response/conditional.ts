@@ -17,7 +17,7 @@ const ofBody: ReadonlySet<string> = new Set([
   "range-unit",
 ]);
 
-/** Returns the reply, or 304 if the client has it. Throws `151` unless `If-Match` holds. */
+/** Returns the reply, or 304 if the client has its content. Throws `151` unless `If-Match` holds. */
 export function conditionalReply(
   reply: Reply,
   { ifMatch, ifNoneMatch }: Preconditions,
@@ -43,5 +43,5 @@ export async function contentTag(content: Uint8Array): Promise<string> {
   return `-${hexOf((await sha256(hashed)).subarray(0, 16))}`;
 }
 
-/** Separator between the content and the total, which is absent here. */
+/** The byte that the database hashes between the content and the total. Here, no total follows. */
 const lineFeed = 0x0a;

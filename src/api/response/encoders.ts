@@ -149,7 +149,7 @@ async function feed(
     if (isClosed) return;
     if (done) return void transform.end();
     isFlushed = false;
-    // The source may free the chunk at the next read, and the encoder reads it later.
+    // The encoder reads the chunk later, when the source may have freed it.
     if (transform.write(value.slice())) continue;
     await new Promise<void>((resolve) => proceed = resolve);
   }

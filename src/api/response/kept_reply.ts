@@ -1,4 +1,4 @@
-/** Converts replies to the form that the key table stores, and back. @module */
+/** Converts replies to the form in which the table of `Idempotency-Key` stores them, and back. @module */
 import type { TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";

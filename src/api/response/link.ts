@@ -53,8 +53,8 @@ function fittingHeader(
     .find(({ length }) => length <= maxLength) ?? "";
 }
 
-/** Returns whether the body has the position. Clients repeat the body with each link, so that links
- * would have no effect. */
+/** Returns whether the body has the parameter of the position. Clients repeat the body when they
+ * follow a link, so a position in the link would have no effect. */
 function hasPositionInBody(
   { queryForm, query, queryString }: ApiRequest,
   cursor: CursorPage | null,
@@ -95,7 +95,7 @@ function offsetLinks(
   if (limit === null || limit === "0") return noLinks;
   const length = BigInt(limit);
   const { first } = bounds;
-  // A window by `Range` has a length that the query string lacks.
+  // If `Range` sets the length of the page, the query string lacks it.
   const isNamed = query.limit !== null && headers["range"] === undefined;
   const at = (offset: bigint) => [
     ...isNamed ? [] : [{ name: "limit", value: limit }],

@@ -11,11 +11,11 @@ import { targetRelation } from "./request_parts.ts";
 
 /** The C functions of PostgreSQL that raise 42501. */
 const routines = {
-  /** Null for any object, which PostgreSQL names only in the message. */
+  /** Rejects the use of any object. PostgreSQL names the object only in the message. */
   object: "aclcheck_error",
   sequence: "nextval_internal",
   policy: "ExecWithCheckOptions",
-  /** A setting, such as `role`. */
+  /** Rejects the value of a setting, such as `role`. */
   setting: "call_string_check_hook",
 } as const;
 
@@ -99,7 +99,7 @@ function relationsBelow({ embeds }: ReadNode): readonly QualifiedName[] {
 
 type Privilege = "select" | "insert" | "update" | "delete";
 
-/** Returns what a request on a relation needs. */
+/** Returns the privileges that a request on a relation needs. */
 function privilegesOf({ method, query, headers }: RawRequest): readonly Privilege[] {
   const prefer = headers["prefer"] ?? "";
   const params = splitQuery(query);

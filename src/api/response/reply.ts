@@ -11,7 +11,7 @@ import { preferenceName } from "../request/preferences.ts";
 import { headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
 import { standardVary } from "../../base/http/vary.ts";
 
-/** A response in the form before it becomes a `Response`. */
+/** A response as data, from which the handler makes a `Response`. */
 export interface Reply {
   readonly status: number;
   readonly statusText?: string;
@@ -20,8 +20,8 @@ export interface Reply {
   readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
   /** Length of the body in bytes, for the log; null if unknown. */
   readonly length: number | null;
-  /** Whether the reply may be stored for a key. False if an operation of a batch sets a cookie.
-   * Default: true. */
+  /** Whether the reply may be stored for an `Idempotency-Key`. False if an operation of a batch sets a
+   * cookie. Default: true. */
   readonly isKept?: boolean;
   /** Text of `pg_current_snapshot()`, for a read that returns it. Default: absent. */
   readonly snapshot?: string;
@@ -58,7 +58,7 @@ export interface ResultMetadata {
   readonly key: string | null;
 }
 
-/** Reads the metadata columns of the result row. If the result has a tag, it is the last one. */
+/** Reads the metadata columns of the result row. The entity tag, if there is one, is the last column. */
 export function readResultMetadata(
   head: readonly (string | null)[],
   isTagged: boolean,

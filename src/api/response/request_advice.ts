@@ -22,7 +22,7 @@ export function replacesHint({ own, code }: ErrorFields): boolean {
 
 type Correction = (fields: ErrorFields, context: AdviceContext) => string | null;
 
-/** By codes without prefix. */
+/** Corrections for errors of the service, by code without prefix. */
 const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
   [
     "100",
@@ -42,7 +42,7 @@ const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correcti
   ["205", tableName],
 ]);
 
-/** By SQLSTATE. */
+/** Corrections for errors of PostgreSQL, by SQLSTATE. */
 const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
   ...["22001", "22003", "22007", "22008", "22P02"].map((code) => [code, valueAdvice] as const),
   ["42501", (_, { pieces, role }) => schemeCorrection(pieces.headers["authorization"], role)],
@@ -69,7 +69,7 @@ function pathCorrection({ pieces, cache, config }: AdviceContext): string | null
   return `Write ${locationOf(relation, JSON.stringify({ [key]: second }))}`;
 }
 
-/** `/search?words=oak` of a function. */
+/** Corrects a path like `/search?words=oak` that names a function and lacks `/rpc`. */
 function functionPath({ pieces, cache }: AdviceContext): string | null {
   const name = decoded(pieces.path.slice(1));
   if (cache?.relations.some((relation) => relation.name === name) !== false) return null;
@@ -87,7 +87,7 @@ function clauseCorrection(context: AdviceContext): string | null {
       : /^(not\.)?(or|and)$/.test(name)
       ? correctedTree(value)
       : undefined;
-    // Any correction of an open parenthesis at the end would be empty.
+    // A group that is open at the end of the value cannot be completed.
     if (value.endsWith("(")) continue;
     if (typeof corrected === "string" && corrected !== value) return `Write ${name}=${corrected}`;
     if (corrected === undefined) {
@@ -160,7 +160,7 @@ const otherClauses: readonly (readonly [names: string[], clause: (value: string)
   [["page", "per_page", "size"], () => "limit=20&offset=20"],
 ];
 
-/** `sort=price`, `where=price>5`, `price[gt]=5`, `price__gt=5`, `price.gt=5` and `filter[price]=5`, which other interfaces have. */
+/** Corrects `sort=price`, `where=price>5`, `price[gt]=5`, `price__gt=5`, `price.gt=5` and `filter[price]=5` of other interfaces. */
 function otherParameter({ subject }: ErrorFields, context: AdviceContext): string | null {
   const { name = "", value = "" } = paramsOf(context.pieces.query)
     .find((param) => param.value === subject?.filter && param.name !== "select") ?? {};
@@ -182,7 +182,7 @@ function otherParameter({ subject }: ErrorFields, context: AdviceContext): strin
   return isUnlike ? `${relation.name} has no column ${name}` : null;
 }
 
-/** Names the other schema, or the path over a third relation. `max(price)` is corrected to an aggregate. */
+/** Corrects an embed: by its schema, or by a relation between. Corrects `max(price)` to `price.max()`. */
 function embedPath({ subject }: ErrorFields, context: AdviceContext): string | null {
   const { cache, config, pieces } = context;
   const { relation: from = "", embed: to = "" } = subject ?? {};
@@ -205,7 +205,7 @@ function embedPath({ subject }: ErrorFields, context: AdviceContext): string | n
   return middle === undefined ? null : `Write ${middle}(${embed})`;
 }
 
-/** Names the header for another schema. An exact name there takes precedence over a similar one. */
+/** Corrects the name of a table, and names the header that selects another schema. The exact name wins. */
 function tableName({ subject, hint }: ErrorFields, context: AdviceContext): string | null {
   const { cache, config, pieces } = context;
   const { schema, relation: name = "" } = subject ?? {};
@@ -268,7 +268,7 @@ function columnCorrection({ subject }: ErrorFields, context: AdviceContext): str
   return similarColumn(name, context);
 }
 
-/** `details.size=eq.1` of a JSON column. */
+/** Corrects `details.size=eq.1` if `details` is a JSON column. */
 function jsonFilter(_fields: ErrorFields, context: AdviceContext): string | null {
   const json = targetRelation(context)?.columns.filter(({ baseType }) => /^jsonb?$/.test(baseType));
   const filter = paramsOf(context.pieces.query)
@@ -292,7 +292,7 @@ function uniqueKeys(context: AdviceContext): string | null {
   return choices.length === 0 ? null : `Write ${choices.join(" or ")}`;
 }
 
-/** Corrects a header without `Bearer`, which has no effect: the request is anonymous. */
+/** Corrects `Authorization` without `Bearer`: the header has no effect, and the request is anonymous. */
 function schemeCorrection(header: string | undefined, role: string | null): string | null {
   if (header === undefined || bearerToken(header) !== null) return null;
   return `Write Authorization: Bearer and the token: the request ran as ${role}`;

@@ -114,7 +114,7 @@ export function respondToCall(
 ): Reply {
   const { returns } = plan.call.routine;
   const columns = readResultMetadata(reply.columns, plan.tagging !== null);
-  // A single value or row is one row, even if a filter or an offset removes it.
+  // A function that returns one value or row has one row, even if a filter or an offset removes it.
   const metadata = returns.set ? columns : { ...columns, rows: 1 };
   const counted = totalOf(plan, metadata, null);
   const { total, countHeader } = boundedTotal(counted, request.preferences);
@@ -256,7 +256,7 @@ function totalOf(
   }
 }
 
-/** Returns the total. If there are more rows than are counted, returns `Svc-Count` in its place. */
+/** Returns the total, or the header `Svc-Count` if there are more rows than the request counts. */
 function boundedTotal(
   counted: number | null,
   { count }: Pick<ApiRequest["preferences"], "count">,

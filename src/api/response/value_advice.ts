@@ -23,7 +23,7 @@ const integerRanges: ReadonlyMap<string, bigint> = new Map([
 /** Types that accept any text, or that reject it with an SQLSTATE other than 22P02. */
 const textTypes = /^(text|character|character varying|name|citext|date|time|interval|ts|xml)/;
 
-/** Functions by SQLSTATE that decide whether a column may be the reason of the error. */
+/** By SQLSTATE: whether the type of a column or parameter permits the error. */
 const refusals: Readonly<Record<string, (receiver: Receiver) => boolean>> = {
   "22001": ({ maxLength, baseType }) => maxLength !== null || /^bit\b/.test(baseType),
   "22003": ({ baseType }) => /^(smallint|integer|bigint|numeric|real|double|money)/.test(baseType),
@@ -174,7 +174,7 @@ function fieldNames(conditions: readonly Condition[]): readonly string[] {
   );
 }
 
-/** Lists a node and its embeds with the prefix of their filters. */
+/** Lists a node of a read and all its embeds, each with the prefix of its filters. */
 function nodesOf(
   node: ReadNode,
   path = "",

@@ -17,7 +17,7 @@ export interface DescribedOperation {
   readonly name: string;
   readonly roles: readonly string[];
   readonly method: string;
-  /** Encoded. */
+  /** Path, percent-encoded. */
   readonly path: string;
   /** Query string with `{name}` as placeholder of each parameter. */
   readonly template: string;
@@ -29,7 +29,7 @@ export interface DescribedOperation {
   readonly result: Schema | null;
   /** Plan of the request with a sample value for each parameter. */
   readonly plan: DataPlan;
-  /** Line of its file. */
+  /** Line of the file that contains the operation. */
   readonly line: number;
 }
 

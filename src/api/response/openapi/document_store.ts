@@ -21,7 +21,7 @@ export interface StoredDocument {
   readonly length: number;
   /** Entity tag without its quotes. */
   readonly tag: string;
-  /** Returns a stream of the document. A long one is written again at the pace of the reader. */
+  /** Returns the content. A document too long to store is written again at the pace of the reader. */
   readonly open: () => Pick<Reply, "content" | "ended">;
 }
 
@@ -37,7 +37,7 @@ const maxStoreBytes = 32 * 1024 * 1024;
 const maxKeptBytes = 4 * 1024 * 1024;
 /** Number of characters that are encoded at a time. */
 const pieceLength = 128 * 1024;
-/** Chunks after which a garbage collection is requested. */
+/** Number of chunks after which a garbage collection is requested. */
 const piecesPerCollection = 128;
 
 export function documentStore(): DocumentStore {
@@ -46,7 +46,7 @@ export function documentStore(): DocumentStore {
 
 /** Creates an empty store. It writes one document at a time. The length of keys is part of the size. */
 export function createStore(maxBytes: number): DocumentStore {
-  /** Documents, the least recently used one first. The size is 0 while one is being written. */
+  /** Documents, the least recently used one first. The size of a document is 0 until it is written. */
   const entries = new Map<string, { readonly document: Promise<StoredDocument>; size: number }>();
   let used = 0;
   let last: Promise<unknown> = Promise.resolve();

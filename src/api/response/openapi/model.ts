@@ -36,7 +36,7 @@ export interface DescribedColumn {
   readonly column: Column;
   /** Comment and notes about keys. */
   readonly description: string | null;
-  /** Whether a user-defined cast converts its values to or from JSON, which can then have any form. */
+  /** Whether a user-defined cast converts values of the column to or from JSON of any form. */
   readonly hasCustomJson: boolean;
 }
 

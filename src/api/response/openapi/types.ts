@@ -49,7 +49,7 @@ export function defaultValue({ default: expression, baseType }: Column): unknown
   }
 }
 
-/** Converts `'x'::text` to `"x"`. An expression without the cast becomes a string as a whole. */
+/** Converts `'x'::text` to `"x"`. An expression without the cast is put in quotes as a whole. */
 function asString(expression: string, type: string): string {
   const cast = `::${type}`;
   if (!expression.endsWith(cast)) return `"${expression}"`;

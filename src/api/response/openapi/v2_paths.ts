@@ -40,9 +40,9 @@ export function batchPath(vendor: string, headers: V2Headers) {
 }
 
 interface V2Form {
-  /** Parameters in their order. `filters` and `body` depend on the relation. */
+  /** Keys of the parameters, in order. `filters` and `body` become parameters of the relation. */
   readonly parameters: readonly string[];
-  /** Null for rows. */
+  /** Null if the response contains rows of the relation. */
   readonly responses: unknown;
 }
 

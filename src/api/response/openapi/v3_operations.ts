@@ -113,7 +113,7 @@ function about(verb: string, target: DescribedRelation["relation"] | Routine, ta
 /** Parameters that a column or an argument of the same name replaces. */
 const replaceable: ReadonlySet<string> = new Set([...clauses, "lock", "on"]);
 
-/** Returns whether operations have a parameter. Cursors require a key of the rows. */
+/** Returns a function that tests whether operations have a parameter. Cursors require a key. */
 function offer(
   { profiled, bookmarkHeader }: OperationContext,
   { names, hasKey }: { readonly names: readonly string[]; readonly hasKey: boolean },
@@ -170,7 +170,7 @@ function headerReferences(...names: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, reference("components", "headers", name)]));
 }
 
-/** Returns the response with rows of a relation, and its key. */
+/** Returns the response with rows of a relation, after the component key of the response. */
 export function rowsResponse(
   { relation: { name } }: DescribedRelation,
   { vendor, bookmarkHeader }: Pick<OperationContext, "vendor" | "bookmarkHeader">,

@@ -75,8 +75,8 @@ function property({ column, description, hasCustomJson }: DescribedColumn, use: 
   };
 }
 
-/** Returns a schema whose default is only in the description. Client generators make properties
- * with the keyword `default` required. */
+/** Returns the description with the default. The keyword `default` is not used, because client
+ * generators make properties with this keyword required. */
 function withDefaultNote(description: string | null, fallback: unknown): string {
   const note = `Default: \`${JSON.stringify(fallback)}\``;
   return description === null ? note : `${description}\n\n${note}`;
