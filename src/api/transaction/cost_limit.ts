@@ -5,7 +5,7 @@ import { ownPrefix } from "../../base/sql/fragment.ts";
 
 /** A limit on the planner's cost of a statement. */
 export interface CostLimit {
-  /** Position of the EXPLAIN among the statements of the script, with its result as JSON. */
+  /** Position of the EXPLAIN (FORMAT JSON) among the statements of the script. */
   readonly statement: number;
   readonly maxCost: number;
 }
@@ -34,7 +34,7 @@ interface ExplainedNode {
   readonly Plans?: readonly ExplainedNode[];
 }
 
-/** Returns the cost of a query, without the repeated reads of rows that are sent one by one. */
+/** Returns the cost of a query. If rows are sent one by one, this is the cost of the CTEs alone. */
 function costOf(plan: ExplainedNode | undefined): unknown {
   const tables = plan?.Plans?.filter((node) => node["Subplan Name"]?.startsWith("CTE ")) ?? [];
   if (!tables.some((node) => node["Subplan Name"] === `CTE ${ownPrefix}rows`)) {

@@ -27,7 +27,7 @@ export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 /** References from and to other operations of a batch. */
 export type QueryReferences = Pick<ResultOptions, "keptFor" | "substitute">;
 
-/** Maximum number of parameters. The message Bind has a 16-bit number. */
+/** Maximum number of parameters. In the message Bind, this number has 16 bits. */
 const maxParams = 65_535;
 
 /** Returns the SQL of a plan. Throws `177` for more parameters than PostgreSQL accepts. */
@@ -76,7 +76,7 @@ export function rowVersionIn({ tagging, ...plan }: DataPlan): RowVersion | null 
   return precondition?.kind === "version" ? precondition.version : null;
 }
 
-/** Returns the plan without row versions, or null. */
+/** Returns the plan without row versions; null if it does not use them. */
 function withoutVersions(plan: DataPlan): DataPlan | null {
   if (rowVersionIn(plan) === null) return null;
   const tagging = plan.tagging === null ? null : { ...plan.tagging, version: null };

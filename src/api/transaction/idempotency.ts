@@ -17,7 +17,7 @@ export interface RequestKey {
   readonly ttlSeconds: number;
 }
 
-/** A response in the form of the key table. */
+/** A response as the table of keys stores it. */
 export interface KeptAnswer {
   readonly status: number;
   /** JSON text. */

@@ -1,7 +1,7 @@
 /** The error of a batch. @module */
 import type { FailedOperation } from "../../base/errors/service_error.ts";
 
-/** An error and the operation that caused it. The response is the response to the cause. */
+/** The error of a batch, and the operation that failed. `cause` determines the response. */
 export class OperationError extends Error {
   /** Null for the batch as a whole. */
   readonly operation: FailedOperation | null;

@@ -54,11 +54,11 @@ export interface TransactionOwner {
   readonly identity: Identity;
   /** Undefined if the role has no settings. */
   readonly defaults: RoleDefaults | undefined;
-  /** Whether the login role sets `statement_timeout`. */
+  /** Whether the login role has a setting of `statement_timeout`. */
   readonly loginSetsTimeout: boolean;
   /** Default: {@linkcode noIdentifiers}. */
   readonly identifiers?: RequestIdentifiers;
-  /** Whether settings are also commands, which Citus forwards to workers. Default: false. */
+  /** Whether commands repeat settings, because Citus forwards commands to workers. Default: false. */
   readonly usesSetCommands?: boolean;
 }
 
@@ -226,7 +226,7 @@ export function withCommands(
   ];
   return [
     command(sql`citus.propagate_set_commands = 'local'`),
-    // `searchPathOf()` quotes the identifiers. The next statement sets the path as one text.
+    // The identifiers of this path are already quoted. The statement `all` sets the path as one text.
     command(sql`search_path to ${tableSql(searchPath)}`),
     all,
     // Reads over several connections would forbid a later write to a reference table.

@@ -9,8 +9,8 @@ import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type DataPlan, isExplained } from "./data_plan.ts";
 
-/** Bounds on a number in the result. The number is in the first of the columns that is not NULL;
- * otherwise it is 0. */
+/** Bounds on a number in the result: the first of the columns that is not NULL, or 0 if all columns
+ * are NULL. */
 export interface ColumnBounds {
   readonly columns: readonly number[];
   readonly min: number;
@@ -138,7 +138,7 @@ function maxRowsCheck(
 /** Checks the range of a call that may write, so that it is rolled back if the response is 416. */
 function rangeCheck({ bounds: { first } }: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
   const mayWrite = plan.kind === "call" && plan.call.access === "read write";
-  // A limit of the count hides how many rows there are.
+  // A bounded count does not show whether the range begins after the last row.
   const isCounted = mayWrite && plan.count.kind === "exact" && plan.count.bound === null;
   if (!isCounted || first === 0n) return noChecks;
   const error = (total: number) => rangeBeyond(first, total);

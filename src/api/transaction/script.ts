@@ -48,23 +48,23 @@ interface CompiledOperation {
   readonly planContext: string;
 }
 
-/** Requests whose scripts differ only by their parameters, and what their operations share, by role. */
+/** Requests whose scripts differ only by parameters, and the parts that their operations share, by role. */
 export interface ScriptKind {
   readonly compiled: Map<string, CompiledOperation>;
 }
 
-/** Most roles whose operations a kind keeps. A database may have a role for each user. */
+/** Maximum number of roles for which a kind stores compiled operations. Each user may have a role. */
 const maxRoles = 100;
 
 /** A planned request, and its SQL. */
 export interface PlannedQuery {
   readonly plan: DataPlan;
   readonly query: Query;
-  /** Null where the kind is unknown. */
+  /** Null if the kind is unknown. */
   readonly kind: ScriptKind | null;
   /** Whether a second execution has no observable effect, apart from `db-pre-request`. */
   readonly isRetrySafe: boolean;
-  /** Whether it may leave changes of the session to later transactions. */
+  /** Whether the request may change the session, and so affect later transactions. */
   readonly mayChangeSession: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface ReferenceCheck {
 export interface RequestOperation {
   readonly request: ApiRequest;
   readonly planned: PlannedQuery;
-  /** Its place in the batch; null for a plain request. */
+  /** The operation as errors of a batch describe it; null for a plain request. */
   readonly facts: FailedOperation | null;
   readonly referenceChecks: readonly ReferenceCheck[];
 }
@@ -88,11 +88,11 @@ export interface RequestOperation {
 export interface BatchHead {
   /** The batch as `db-pre-request` sees it. */
   readonly request: DescribedRequest;
-  /** Null leaves it to the role and the functions. */
+  /** The isolation level; null if the settings of the role and the functions determine it. */
   readonly isolation: IsolationLevel | null;
 }
 
-/** The operations of a request, and what holds for all of them. */
+/** The operations of a request, and the data that they share. */
 export interface RequestWork {
   readonly operations: readonly RequestOperation[];
   /** Null for a plain request. */
@@ -111,10 +111,10 @@ export interface DividedParam {
 }
 
 export interface RequestScript {
-  /** All statements, with a fixed end. */
+  /** The transaction with all its statements and its planned end. */
   readonly transaction: Transaction;
   readonly end: TransactionEnd;
-  /** By ascending position; each takes a round trip. The transaction is a block. */
+  /** By ascending position; each takes a round trip. With a limit, the transaction is a block. */
   readonly costLimits: readonly CostLimit[];
   /** The checks of each operation's result. */
   readonly checks: readonly (readonly ResultCheck[])[];
@@ -157,7 +157,7 @@ export function buildScript(
   return { transaction, end, costLimits: builder.costLimits, checks, divided };
 }
 
-/** Compiles an operation, once for each role where its plan is shared. */
+/** Compiles an operation. If requests share its plan, it is compiled once for each role. */
 function compiledOf(
   { request, planned: { plan, kind } }: RequestOperation,
   owner: TransactionOwner,
@@ -304,11 +304,11 @@ interface ScriptForm {
 class ScriptBuilder {
   readonly statements: Statement[] = [];
   readonly costLimits: CostLimit[] = [];
-  /** The context of the first settings. */
+  /** `planContext` of the first settings in the script. */
   planContext: string | null = null;
   readonly #work: RequestWork;
   readonly #form: ScriptForm;
-  /** Names of the settings that functions of earlier operations have. */
+  /** Names of the settings that belong to functions of earlier operations. */
   #restored: readonly string[] = noNames;
 
   constructor(work: RequestWork, form: ScriptForm) {
@@ -377,7 +377,7 @@ class ScriptBuilder {
     this.statements.push(...settingStatements(settings, this.#form.form, this.#form));
   }
 
-  /** Returns the settings of an operation, with those restored that functions of earlier ones have. */
+  /** Returns the settings of an operation. Restores the settings that earlier functions have changed. */
   #operationSettings(
     request: ApiRequest,
     plan: DataPlan,

@@ -1,4 +1,4 @@
-/** Returns the errors of statements by their roles: some are errors of the service. @module */
+/** Converts an error of PostgreSQL to an error of the service, by the role of the statement. @module */
 import type { Statement, TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
@@ -89,7 +89,7 @@ function unfoundError({ row, reason }: NonNullable<ReturnType<typeof unfoundRowO
   }
 }
 
-/** Returns the error of an operation that fails on a row. */
+/** Returns the error of an operation of a patch document that fails on a row. */
 function patchError(error: DatabaseError): Error {
   const number = failedOperation(error.failure);
   if (number === null) return error;

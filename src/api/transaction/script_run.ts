@@ -39,7 +39,7 @@ export interface RunningRequest extends Caller, ReadingRequest {
   readonly statements: Statement[] | null;
 }
 
-/** A script that has run, up to COMMIT if its results decide about it. */
+/** A script that has run: completely, or up to COMMIT if the results decide about the commit. */
 export interface FinishedScript {
   readonly script: RequestScript;
   readonly work: RequestWork;
@@ -115,7 +115,7 @@ export class ScriptRun {
     return runTransaction(this.#request, transaction, this.#caller);
   }
 
-  /** The request, or its batch with separate time and results. */
+  /** The caller of the transaction: the request; for a batch, with its time limit and its results. */
   get #caller(): Caller {
     const request = this.#request;
     if (this.#deadline === null) return request;
@@ -134,7 +134,7 @@ export class ScriptRun {
     this.#deadline?.begin();
   }
 
-  /** Returns the transaction for the database: up to the first result that decides about the rest. */
+  /** Returns the transaction to send. It stops at the first result that decides about further steps. */
   #toTransaction(): Transaction {
     const script = this.#script;
     const { transaction, transaction: { statements, block }, costLimits: [limit], divided } =
@@ -157,7 +157,7 @@ export class ScriptRun {
     };
   }
 
-  /** Whether the results can refuse the commit: by their checks or size, or as an answer to keep. */
+  /** Whether the results can prevent the commit: by their checks or size, or as an answer to store. */
   get #isDecided(): boolean {
     const { transaction: { access }, end, checks } = this.#script;
     const { operations, batch, key } = this.#work;
@@ -272,13 +272,13 @@ export class ScriptRun {
     return new OperationError(cause, operation.facts);
   }
 
-  /** Returns the error of an operation, unless one before it is refused. */
+  /** Returns the error of an operation, or of an earlier operation whose result is refused. */
   #failureAt(index: number, error: unknown): OperationError {
     const { facts } = this.#work.operations[index]!;
     return this.#refusedBefore(index) ?? new OperationError(error, facts);
   }
 
-  /** Whether the time of the batch was over when it waited again, for a connection that was lost. */
+  /** Whether the batch's time ended while it waited for another connection, because one was lost. */
   #isOverdue(error: unknown): boolean {
     return isError(error, errors.requestTimeout) && this.#request.deadline?.isOver !== true;
   }

@@ -24,8 +24,8 @@ export interface TransactionSettings {
   readonly restored: readonly string[];
   /** Settings of the role, applied before the role is set. */
   readonly roleSettings: readonly Setting[];
-  /** `statement_timeout` in ms, unless the connection's is stricter; 0 for the connection's. Null
-   * leaves it unchanged. */
+  /** `statement_timeout` in ms, if it is stricter than the connection's. 0 resets the timeout to the
+   * connection's; null leaves it unchanged. */
   readonly timeoutMs: number | null;
   /** JSON text. */
   readonly claims: string;
@@ -141,7 +141,7 @@ function identifierSettings(
     ...(applicationName === null ? [] : [setting("application_name", param(applicationName))]),
     ...(batchPosition === null ? [] : [
       setting("request.batch", param(batchPosition)),
-      // An earlier operation may have counted.
+      // An earlier operation may have left the number of its updated rows.
       setting(updatedRowsSetting, sql`''`),
     ]),
   ];
@@ -176,7 +176,7 @@ const formSettings: Readonly<Record<SettingsForm, readonly Sql[]>> = {
   // Statements as short as these are interpreted faster than they are compiled to machine code.
   block: [setting("jit", sql`'off'`)],
   "read only": [committed, setting("transaction_read_only", sql`'on'`)],
-  // Fails unless the transaction may write from its beginning, which it never may on a standby.
+  // Fails if the transaction has begun as read only. On a standby, it always has.
   "read write": [
     committed,
     setting("transaction_read_only", sql`pg_catalog.pg_is_in_recovery()::pg_catalog.text`),
@@ -187,7 +187,7 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
   return [settings.searchPath, settings.role, ...requestParams(settings)];
 }
 
-/** Returns the precompiled statement of settings without extras. */
+/** Returns a precompiled statement, for settings without overrides and settings of the role. */
 function plainStatement(settings: TransactionSettings, form: SettingsForm): Statement {
   const { requestId, applicationName, batchPosition, timeoutMs } = settings;
   const [searchPath = "", ...others] = plainParams(settings);
@@ -203,7 +203,7 @@ function plainStatement(settings: TransactionSettings, form: SettingsForm): Stat
 /** Kinds of timeouts with different statement texts: see `TransactionSettings.timeoutMs`. */
 const timeoutKinds: readonly (number | null)[] = [null, 0, 1];
 
-/** Returns the index of a text among the texts of its form. */
+/** Returns the index in the list of precompiled texts of a form. */
 function plainKey(
   { requestId, applicationName, batchPosition, timeoutMs }: TransactionSettings,
 ): number {

@@ -10,8 +10,8 @@ import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { accessOf, isolationOf } from "./data_plan.ts";
 import type { RequestOperation } from "./script.ts";
 
-/** Returns whether a read runs no volatile function, so that the primary could repeat it. Client
- * and database may both choose the primary: by `Prefer`, and by the comment tag `@primary`. */
+/** Returns whether a read runs no volatile function, so that the primary can repeat it. Both can
+ * demand the primary: the client by `Prefer`, the database by the comment tag `@primary`. */
 export function mayUseStandby(
   { request: { preferences }, planned: { plan } }: RequestOperation,
   { defaults, config, cache }: {
@@ -23,7 +23,7 @@ export function mayUseStandby(
 ): boolean {
   return accessOf(plan) === "read only" && preferences.read === null && preferences.tx === null &&
     !plan.representation.explain?.options.includes("analyze") &&
-    // A standby refuses it (PostgreSQL, "Hot Standby", Caveats).
+    // A standby refuses the level (PostgreSQL, "Hot Standby", Caveats).
     isolationOf(plan, defaults) !== "serializable" &&
     isStablePreRequest(config, cache) && isStandbyRead(plan, cache);
 }
