@@ -75,7 +75,7 @@ const wingOptions = { ...liveOptions, ...mcpOptions, ...operationOptions };
 /** The wing without its commands, which need files. */
 const operationsWing = { name: "operations", openGuard: openOperations };
 
-/** Options of a handler: those of the configuration in camel case, and its dependencies. */
+/** Options of a handler: options of the configuration in camel case, and dependencies. */
 export interface HandlerOptions extends HandlerConfig {
   /**
    * Where the database is: `postgres://user:password@host/name`, `host=… user=…`, or
@@ -85,7 +85,7 @@ export interface HandlerOptions extends HandlerConfig {
   readonly dbUri: string;
   /** Exposed schemas; the first is the default. Required. */
   readonly dbSchemas: readonly string[];
-  /** Dialect of the interface; `pgrst` is that of PostgREST. Default: `"svc"`. */
+  /** Dialect of the interface; `pgrst` is the dialect of PostgREST. Default: `"svc"`. */
   readonly dialect?: "svc" | "pgrst";
   /**
    * Secret that verifies tokens: a text of at least 32 bytes, a JSON Web Key or a key set as JSON.
@@ -93,13 +93,13 @@ export interface HandlerOptions extends HandlerConfig {
    */
   readonly jwtSecret?: string | Uint8Array | null;
   /**
-   * SQL text to run once, when the handler creates an embedded database. An error unless `dbUri`
-   * begins with `pglite://`. Default: none.
+   * SQL text to run once, when the handler creates an embedded database. `dbUri` must then begin with
+   * `pglite://`. Default: none.
    */
   readonly embeddedInit?: string;
   /**
    * Extensions of PGlite that an embedded database loads, such as `{ vector }` of
-   * `@electric-sql/pglite-pgvector`. An error unless `dbUri` begins with `pglite://`. Default: none.
+   * `@electric-sql/pglite-pgvector`. `dbUri` must then begin with `pglite://`. Default: none.
    */
   readonly embeddedExtensions?: Readonly<Record<string, object>>;
   /**
@@ -152,7 +152,7 @@ export function createHandler(options: HandlerOptions): Handler {
   return makeHandler(options, null);
 }
 
-/** Creates the handler of a tenant; null for none. */
+/** Creates the handler of a tenant. `tenant` is null for a handler without tenants. */
 function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
   const {
     embeddedInit,
@@ -203,17 +203,17 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
 
 /** Options of {@linkcode createTenantHandler}. */
 export interface TenantHandlerOptions {
-  /** Returns the tenant of a request; null for none. Called with each request. */
+  /** Returns the tenant of a request; null if it has no tenant. Called with each request. */
   readonly resolve: (
     request: Request,
   ) => ResolvedTenant<HandlerOptions> | null | Promise<ResolvedTenant<HandlerOptions> | null>;
-  /** Tenants that are open at a time; the least recently used one makes room. Default: 100. */
+  /** Maximum number of open tenants. If it is reached, the least recently used one closes. Default: 100. */
   readonly max?: number;
 }
 
 /**
- * Creates a handler of many tenants. Each has a handler of its own, with its own database, keys and
- * caches. The first request of a tenant creates it.
+ * Creates a handler of many tenants. Each tenant has a separate handler with separate database, keys
+ * and caches. The first request of a tenant creates its handler.
  *
  * ```ts ignore
  * const api = createTenantHandler({

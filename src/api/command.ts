@@ -82,7 +82,7 @@ export interface CommandContext {
 
 /** A table whose changes are recorded. */
 export interface RecordedTable extends QualifiedName {
-  /** Column by which the record of a change is narrowed; null to record only the table. */
+  /** Column whose value is in the record of a change; null to record only the table. */
   readonly scope: string | null;
 }
 
@@ -99,7 +99,7 @@ export interface TransportSetup {
   /** An unused connection. It can be used again for the next run. */
   readonly transport: Transport;
   readonly source: ConfigSource;
-  /** Answer some paths of requests. */
+  /** Wings that answer some paths of requests. */
   readonly wings: readonly PathOpener[];
   readonly observe: (event: Observation) => void;
   /** Epoch milliseconds. */
@@ -108,7 +108,7 @@ export interface TransportSetup {
 
 /** Events of a service, and the parts that replace the API's answers. */
 export interface ServeEvents {
-  /** Called when the API accepts connections. The configuration is the startup configuration. */
+  /** Called when the API accepts connections, with the startup configuration. */
   readonly onListening?: (config: Config) => void;
   /** Whether `/` redirects browsers to the console. Default: only in quick mode. */
   readonly opensConsole?: boolean;

@@ -16,7 +16,7 @@ import type { AppStateOptions } from "../state/app_state/app_state_options.ts";
 export interface Handler {
   /**
    * Handles a request. While the database is unreachable, the response is 503 with SVC000. After
-   * `close()` it is the same, with the detail that the handler was closed.
+   * `close()`, it is also 503 with SVC000, and its details report that the handler was closed.
    *
    * Rejects with an `Error` if an option that is checked late is invalid: a JSON Web Key that cannot
    * be imported, or an invalid role path.
@@ -157,8 +157,8 @@ function watched(
   };
 }
 
-/** Returns the function that starts the service. With a pool, all requests share one start.
- * Otherwise I/O ends with its request, so that each request without a schema cache loads it. */
+/** Returns the function that starts the service. With a pool, all requests share one start. Without
+ * a pool, I/O ends with its request, so each request loads the schema cache until there is one. */
 function makeStart(
   create: () => Promise<StartedAppState>,
   connections: Connections,

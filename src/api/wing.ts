@@ -39,9 +39,9 @@ export interface Wing extends PathOpener {
 /** Watches the service of a process. */
 export interface Watcher {
   observe(event: Observation): void;
-  /** The API accepts connections. */
+  /** Called when the API accepts connections. */
   start(appState: AppState, options: AdminDataOptions): void;
-  /** The process ends. */
+  /** Called when the process ends. */
   stop(): void;
 }
 
@@ -75,7 +75,7 @@ export interface HostOpener {
 
 export interface HostOptions {
   readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;
-  /** Answer some paths of requests. */
+  /** Wings that answer some paths of requests. */
   readonly wings: readonly Wing[];
   readonly observe: (event: Observation) => void;
   /** Default: no tracing. */
