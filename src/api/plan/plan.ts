@@ -194,7 +194,7 @@ function planReadAction(
 }
 
 function isPage({ root }: ReadPlan): boolean {
-  return root.cursor !== null;
+  return root.kind === "cursor";
 }
 
 /** Returns how the total is counted. A page by a cursor never contains all rows. */
@@ -204,8 +204,8 @@ function pageCount(read: ReadPlan, count: CountPlan): CountPlan {
 
 /** Returns whether a result contains rows of the relation, each with its version. */
 function isOfRows(read: ReadPlan): boolean {
-  const { grouped, distinct } = read.root;
-  return !grouped && distinct === null && !isPage(read);
+  const { kind, distinct } = read.root;
+  return kind !== "grouped" && distinct === null && !isPage(read);
 }
 
 /** Returns a representation whose rows are sent at once, without a count. Not possible if a

@@ -1,6 +1,6 @@
 /** Renders the page of a root that begins at a cursor. A materialized CTE reads one row more than
  * the page, which shows whether more rows follow. @module */
-import type { CursorPage, NodeCursor, PlannedOrder, ReadNode } from "../plan/read/read_node.ts";
+import type { CursorPage, PagedNode, PlannedOrder } from "../plan/read/read_node.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import { emptySql, ident, ownName, smallNumber, type Sql, sql } from "../../base/sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
@@ -21,10 +21,9 @@ export interface RootRows {
 /** Renders the rows of a read plan. `from` supplies the root's rows, as in {@linkcode renderRows}. */
 export function renderRoot(plan: ReadPlan, from?: Sql): RootRows {
   const { root } = plan;
-  const { cursor } = root;
-  return cursor === null
-    ? cutRows(plan, (read) => renderRows(read, from))
-    : renderPage({ ...root, cursor }, rootSource(root, from));
+  return root.kind === "cursor"
+    ? renderPage(root, rootSource(root, from))
+    : cutRows(plan, (read) => renderRows(read, from));
 }
 
 /** Renders the rows of a plan. If they may be truncated, one more row is read, and a column shows
@@ -49,12 +48,12 @@ function moreThan(limit: string): Sql {
   })::int::pg_catalog.text`;
 }
 
-type PagedRoot = ReadNode & { readonly cursor: NodeCursor };
+type CursorRoot = Extract<PagedNode, { readonly kind: "cursor" }>;
 
 const pageRows = ownName("page");
 const shownRows = ownName("shown");
 
-function renderPage(root: PagedRoot, source: JoinSource): RootRows {
+function renderPage(root: CursorRoot, source: JoinSource): RootRows {
   const { limit } = root.range;
   const range = { ...root.range, offset: null, limit: limit === null ? null : oneMore(limit) };
   const use = { json: "shown", range, isDivided: root.relation !== null } as const;
@@ -79,7 +78,7 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
 
 /** Renders the metadata of a page: whether more rows follow, and the cursors of the first and last row. */
 function pageMetadata(
-  { cursor, range: { limit } }: PagedRoot,
+  { cursor, range: { limit } }: CursorRoot,
   order: PagedParts["order"],
   source: Sql,
 ): readonly Sql[] {

@@ -259,7 +259,7 @@ function isRowCount(value: PlannedValue): boolean {
 
 /** Returns whether a join can test for rows. It cannot for an aggregate, which always returns a row. */
 function isTestable({ hasOutput, node }: Embed): boolean {
-  return hasOutput && !node.grouped;
+  return hasOutput && node.kind !== "grouped";
 }
 
 function existsTest(embed: Embed, parent: ParentRow, options: ExistsOptions): Sql {

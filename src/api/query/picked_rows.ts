@@ -1,5 +1,5 @@
 /** Renders the subqueries that pick the rows of a page, and the first of equal rows. @module */
-import type { PlannedOrder, ReadNode, RowRange } from "../plan/read/read_node.ts";
+import type { PagedNode, PlannedOrder, ReadNode, RowRange } from "../plan/read/read_node.ts";
 import { emptySql, ident, join, or, type Sql, sql } from "../../base/sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { readingOrder, rowsBehind } from "./cursor.ts";
@@ -25,14 +25,15 @@ export interface OrderedColumn {
 }
 
 /** Renders the subquery of a paged node. Of rows with equal values it picks the first. */
-export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
+export function pageQuery(node: PagedNode, picked: PickedRows): Sql {
   const { page, reader, rows, order, range } = picked;
-  const { distinct, cursor } = node;
+  const { distinct } = node;
+  const cursor = node.kind === "cursor" ? node.cursor : null;
   const reading = order.map(({ name, term }) =>
     orderTerm(name, readingOrder(term, cursor?.page ?? null))
   );
   const end = sql`${orderClause(reading)}${renderRange(range)}`;
-  if (distinct === null || distinct === "all") {
+  if (distinct === null) {
     const behind = cursor === null ? null : rowsBehind(cursor, order);
     const joined = behind === null ? [] : [or(behind)];
     const conditions = behind === null || !picked.isDivided

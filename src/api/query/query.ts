@@ -363,8 +363,8 @@ const sourceCount = sql`(select pg_catalog.count(*) from ${source})`;
  * number of result rows. */
 function affectedRows({ read }: MutatePlan): Sql {
   if (read === null) return nullText;
-  const { embeds, conditions, grouped } = read.root;
-  const same = embeds.length === 0 && conditions.length === 0 && !grouped;
+  const { embeds, conditions, kind } = read.root;
+  const same = embeds.length === 0 && conditions.length === 0 && kind !== "grouped";
   return same ? nullText : sql`${sourceCount}::pg_catalog.text`;
 }
 

@@ -1,6 +1,6 @@
 /** Renders the query of a read plan. A paged node picks its rows before embeds are joined, so that
  * skipped rows cost no embeds. @module */
-import { type Embed, isSpread, type ReadNode, type RowRange } from "../plan/read/read_node.ts";
+import { type Embed, isSpread, type PagedNode, type ReadNode, type RowRange } from "../plan/read/read_node.ts";
 import { unlimited } from "../plan/query_limits.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
@@ -83,7 +83,9 @@ interface NodeQuery {
 }
 
 function renderNode(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
-  return node.paged ? renderPaged(node, source, use) : renderFlat(node, source, use);
+  return node.kind === "paged" || node.kind === "cursor"
+    ? renderPaged(node, source, use)
+    : renderFlat(node, source, use);
 }
 
 function renderFlat(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
@@ -122,7 +124,7 @@ function flatParts(
     outputs,
     values,
     rows: (order) => distinctRows(node, reader, order, all),
-    groups: sql`${node.grouped ? groupClause(outputs) : emptySql}${havingClause(having)}`,
+    groups: sql`${node.kind === "grouped" ? groupClause(outputs) : emptySql}${havingClause(having)}`,
   };
 }
 
@@ -131,7 +133,7 @@ function distinctWord({ distinct }: ReadNode, outputs: readonly Output[]): Sql {
 }
 
 /** Renders a paged node. The outer query repeats the order, which needs no sort in most cases. */
-function renderPaged(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
+function renderPaged(node: PagedNode, source: JoinSource, use: NodeUse): NodeQuery {
   const { naming, versioned } = use;
   const parts = pagedParts(node, source, { ...use, range: node.range });
   const { picked, outputs, joins, order, version } = parts;
@@ -155,7 +157,7 @@ export interface PagedParts {
 }
 
 export function pagedParts(
-  node: ReadNode,
+  node: PagedNode,
   source: JoinSource,
   { json, range, versioned, isDivided = false }: Pick<NodeUse, "json" | "versioned"> & {
     readonly range: RowRange;
@@ -213,7 +215,7 @@ function havingClause(conditions: readonly Sql[]): Sql {
 const existsOptions = { ranges: true, groups: renderGroups } as const;
 
 export function renderGroups(node: ReadNode, source: JoinSource): Sql {
-  const whole = { ...node, order: [], orderSources: [], range: unlimited, cursor: null };
+  const whole = { ...node, order: [], orderSources: [], range: unlimited };
   const { distinct } = node;
   if (distinct === null || distinct === "all") return renderFlat(whole, source, shownRows).query;
   const reader = directReader(node, { ...existsOptions, joined: false });
@@ -230,7 +232,7 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
  */
 export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
   const source = rootSource(root, from);
-  if (root.grouped || root.having.length > 0 || root.distinct !== null) {
+  if (root.kind === "grouped" || root.having.length > 0 || root.distinct !== null) {
     return sql`select 1 from (${renderGroups(root, source)}) as ${ownName("groups")}`;
   }
   const options = { ranges: false, joined: false, groups: renderGroups };
@@ -250,7 +252,8 @@ interface Outputs {
 }
 
 function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Outputs {
-  const use = node.grouped || node.distinct === "all" ? "compared" : json;
+  const isGrouped = node.kind === "grouped";
+  const use = isGrouped || node.distinct === "all" ? "compared" : json;
   const embedded = node.embeds.flatMap((embed, position) => {
     if (!embed.hasOutput) return [];
     const source = embedSource(embed, reader.parent);
@@ -259,7 +262,7 @@ function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Output
         renderSpread(embed, position, source, isOrderedBy(node, position) ? "compared" : use),
       ];
     }
-    return node.grouped && node.distinct !== "all" && json === "shown"
+    return isGrouped && node.distinct !== "all" && json === "shown"
       ? [grouped(renderEmbed(embed, source, { joined: true, json }))]
       : [renderEmbed(embed, source, { joined: node.joined, json: use })];
   });

@@ -24,7 +24,7 @@ const maxLength = 4096;
 
 /** Returns the header `Link` for other pages; empty if there are no links. */
 export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode): HeaderList {
-  const cursor = page.root.cursor?.page ?? null;
+  const cursor = page.root.kind === "cursor" ? page.root.cursor.page : null;
   if (hasPositionInBody(request, cursor)) return [];
   const links = mode === "none"
     ? noLinks

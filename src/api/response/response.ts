@@ -89,9 +89,8 @@ function pageHeaders(
   const { kind } = plan.count;
   const isExact = kind === "exact" || kind === "page";
   const page = { root, columns, rows: range.rows, total: isExact ? range.total : null };
-  const byCursor = root.cursor !== null;
   return [
-    ...byCursor
+    ...root.kind === "cursor"
       ? contentRange(`*/${range.total ?? "*"}`, config.dialect.rangeUnit)
       : rangeHeaders(range, config.dialect),
     ...countHeader,

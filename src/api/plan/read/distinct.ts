@@ -17,7 +17,7 @@ import { planValue, rowPlace } from "../values/values.ts";
 export function planDistinct(
   node: ResolvedNode,
   scope: FieldScope,
-  { grouped }: Pick<ReadNode, "grouped">,
+  { grouped }: { readonly grouped: boolean },
 ): ReadNode["distinct"] {
   const { distinct } = node;
   if (distinct === null || (node.item !== null && isToOne(node.relationship))) return null;

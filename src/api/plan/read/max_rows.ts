@@ -26,8 +26,8 @@ function hasRepeats({ root, relation }: ReadRoot): boolean {
   return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
 }
 
-export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
-  return grouped && items.every(isAggregateColumn) && embeds.every(({ hasOutput }) => !hasOutput);
+export function isOneGroup({ kind, items, embeds }: ReadNode): boolean {
+  return kind === "grouped" && items.every(isAggregateColumn) && embeds.every(({ hasOutput }) => !hasOutput);
 }
 
 /** Returns whether conditions set each primary key column of a table to one value. */

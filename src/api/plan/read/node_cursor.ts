@@ -26,7 +26,11 @@ export interface CursorPlace {
   readonly hasOffset: boolean;
 }
 
-type UnpagedNode = Pick<ReadNode, "order" | "distinct" | "grouped">;
+/** A planned node without its cursors. */
+export interface UnpagedNode extends Pick<ReadNode, "order" | "distinct"> {
+  /** Whether the node has aggregates. */
+  readonly grouped: boolean;
+}
 
 /** Throws `171` for parameters that cannot be combined with a cursor. */
 function checkCursor(

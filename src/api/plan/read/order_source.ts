@@ -9,12 +9,11 @@ export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNo
     ...node,
     items: node.items.filter((item) => item.kind === "all" || keys.has(item.key)).map(sortable),
     embeds: node.embeds.map((child) => orderEmbed(child, keys)),
+    kind: node.kind === "grouped" ? node.kind : "plain",
     distinct: null,
     order: [],
     orderSources: [],
-    cursor: null,
     range: embed.mayRepeat && node.range.limit !== "0" ? { ...node.range, limit: "1" } : node.range,
-    paged: false,
     joined: false,
   };
 }

@@ -17,13 +17,15 @@ import { type AggregateFilters, noFilters, plainField, planItems } from "./selec
 import { isLeftOut, selectListOptions, type ShownContext } from "./shown_columns.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
 import { addressOf } from "./select_tree.ts";
-import { planCursor } from "./node_cursor.ts";
+import { planCursor, type UnpagedNode } from "./node_cursor.ts";
 import { orderSourceNode } from "./order_source.ts";
 import type {
   Condition,
   Embed,
   EmbedJoin,
   EmbedShape,
+  NodeCursor,
+  NodeKind,
   OrderSource,
   PlannedOrder,
   ReadNode,
@@ -81,13 +83,13 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const joined = context.depth > maxPagedDepth;
   const hasColumns = node.fields.length > 0 || embeds.some(({ hasOutput }) => hasOutput);
   const distinct = hasColumns ? planDistinct(node, scope, { grouped }) : null;
-  const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
+  const hasPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
   // Citus joins the embeds of rows on the servers that have them, but not the embeds of a subquery
   // with a limit.
   const isPushed = context.cache.data.isDistributed === true &&
     !embeds.some(({ mayRepeat }) => mayRepeat);
   const picksRows = !joined && !grouped && distinct === null && !isPushed &&
-    embeds.some(({ hasOutput }) => hasOutput) && isPage;
+    embeds.some(({ hasOutput }) => hasOutput) && hasPage;
   // Columns of rows without a relation are unknown, so such rows are picked as a whole.
   const isCursorPage = node.after !== null || node.before !== null;
   const paged = picksRows || isCursorPage ||
@@ -96,32 +98,38 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
     (node.item === null && context.rows === "representation");
   const list = selectListOptions(node, { ...context, expandAll });
   const order = node.order.map((term) => planOrder(term, level, filters));
-  const unpaged = {
-    items: planItems(node.fields, scope, { ...list, filters }),
-    embeds,
-    order,
-    distinct,
-    grouped,
-  };
+  const items = planItems(node.fields, scope, { ...list, filters });
+  const unpaged = { order, distinct, grouped };
+  const page = hasColumns && isCursorPage ? cursorOf(node, unpaged, scope, context) : null;
   return {
-    ...unpaged,
-    cursor: null,
-    ...hasColumns && isCursorPage ? cursorOf(node, unpaged, scope, context) : {},
+    ...kindOf(unpaged, { paged, cursor: page?.cursor ?? null }),
     alias,
     relation: hasSuppliedRows(node, context) ? null : node.origin,
+    items,
     conditions,
     having: planned.having,
-    orderSources: orderSources(unpaged, node, context),
+    order: page?.order ?? order,
+    orderSources: orderSources({ order, embeds, grouped }, node, context),
     range,
-    paged,
+    embeds,
     joined,
   };
+}
+
+function kindOf(
+  { distinct, grouped }: UnpagedNode,
+  { paged, cursor }: { readonly paged: boolean; readonly cursor: NodeCursor | null },
+): NodeKind {
+  if (cursor !== null) return { kind: "cursor", distinct: null, cursor };
+  if (distinct === "all") return { kind: grouped ? "grouped" : "plain", distinct };
+  if (grouped) return { kind: "grouped", distinct: null };
+  return { kind: paged ? "paged" : "plain", distinct };
 }
 
 /** Plans the cursors of the root. Throws `168` to `171`. */
 function cursorOf(
   node: ResolvedNode,
-  planned: Parameters<typeof planCursor>[1],
+  planned: UnpagedNode,
   scope: FieldScope,
   { source, ranges, rows }: NodeContext,
 ): ReturnType<typeof planCursor> {
@@ -296,7 +304,7 @@ function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
 /** Returns the sources of a node's order. A node with aggregates is ordered by columns that are
  * spread into it. */
 function orderSources(
-  { order, embeds, grouped }: Pick<ReadNode, "order" | "embeds" | "grouped">,
+  { order, embeds, grouped }: Pick<ReadNode, "embeds"> & Omit<UnpagedNode, "distinct">,
   node: ResolvedNode,
   context: NodeContext,
 ): readonly OrderSource[] {

@@ -239,7 +239,25 @@ export interface ReadRoot {
   readonly relation: Relation | null;
 }
 
-export interface ReadNode {
+/** Values by which rows are distinct; null means no condition. */
+type DistinctValues = readonly PlannedValue[] | null;
+
+/** How a node gets its rows. `all` means that whole rows are distinct. */
+export type NodeKind =
+  | { readonly kind: "plain"; readonly distinct: DistinctValues | "all" }
+  /** A subquery picks the rows before embeds are joined to them. */
+  | { readonly kind: "paged"; readonly distinct: DistinctValues }
+  /** The node has aggregates. All other columns form the groups. */
+  | { readonly kind: "grouped"; readonly distinct: "all" | null }
+  /** A page of the root at a cursor, which a subquery picks, too. */
+  | { readonly kind: "cursor"; readonly distinct: null; readonly cursor: NodeCursor };
+
+export type ReadNode = NodeParts & NodeKind;
+
+/** A node whose rows a subquery picks. */
+export type PagedNode = Extract<ReadNode, { readonly kind: "paged" | "cursor" }>;
+
+interface NodeParts {
   /** Unique in the statement. The root's alias is the name of its relation, which error messages contain. */
   readonly alias: string;
   /** The relation that supplies the rows; null if the caller or a function supplies them. */
@@ -247,18 +265,10 @@ export interface ReadNode {
   readonly items: readonly ReadItem[];
   readonly conditions: readonly Condition[];
   readonly having: readonly Condition[];
-  /** Values by which rows are distinct; `all` means whole rows, null means no condition. */
-  readonly distinct: readonly PlannedValue[] | "all" | null;
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];
   readonly range: RowRange;
-  /** The cursors of the root's page; null for other nodes. */
-  readonly cursor: NodeCursor | null;
   readonly embeds: readonly Embed[];
-  /** Whether the node has aggregates. All other columns form the groups. */
-  readonly grouped: boolean;
-  /** Whether a subquery picks the rows before embeds are joined to them. */
-  readonly paged: boolean;
   /** Whether the node is joined because it is deep: EXISTS tests would render all nodes below it twice. */
   readonly joined: boolean;
 }

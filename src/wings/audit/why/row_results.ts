@@ -223,14 +223,14 @@ function fromOf({ root }: ReadPlan): Sql {
 
 /** Returns `; 2 rows left out by limit=1`: rows that the caller sees, and that are not in the response. */
 export async function leftOutOf(plan: ReadPlan, rows: number | null, read: ReadTexts) {
-  const { cutAt, root: { range: { limit, offset }, embeds, grouped, distinct } } = plan;
+  const { cutAt, root: { range: { limit, offset }, embeds, kind, distinct } } = plan;
   const cut = rows === cutAt ? "db-max-rows" : String(rows) === limit ? "limit" : null;
   const causes = [
     ...cut === null ? [] : [`${cut}=${rows}`],
     ...offset === null ? [] : [`offset=${offset}`],
     ...embeds.flatMap(({ inner, key }) => inner ? [`!inner of ${key}`] : []),
   ];
-  if (rows === null || causes.length === 0 || grouped || distinct !== null) return "";
+  if (rows === null || causes.length === 0 || kind === "grouped" || distinct !== null) return "";
   const query = sql`select pg_catalog.count(*)::pg_catalog.text from (select${
     fromOf(plan)
   } limit 10001) t`;
