@@ -170,7 +170,7 @@ function planReadAction(
   const { bounds, preferences } = request;
   const source = { kind: "relation", relation } as const;
   const maxRows = lowerMaxRows(config.dbMaxRows, relation.maxRows);
-  const read = planRead({ ...request, source, purpose: "read", maxRows }, cache, config);
+  const read = planRead({ ...request, source, maxRows }, cache, config);
   const represented = represent({ kind: "relation", relation }, context);
   checkPreferences(request);
   const count = pageCount(read, planCount(preferences.count, bounds, maxRows, cache.data));

@@ -1,6 +1,12 @@
 /** Renders the query of a read plan. A paged node picks its rows before embeds are joined, so that
  * skipped rows cost no embeds. @module */
-import { type Embed, isSpread, type PagedNode, type ReadNode, type RowRange } from "../plan/read/read_node.ts";
+import {
+  type Embed,
+  isSpread,
+  type PagedNode,
+  type ReadNode,
+  type RowRange,
+} from "../plan/read/read_node.ts";
 import { unlimited } from "../plan/query_limits.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
@@ -124,7 +130,9 @@ function flatParts(
     outputs,
     values,
     rows: (order) => distinctRows(node, reader, order, all),
-    groups: sql`${node.kind === "grouped" ? groupClause(outputs) : emptySql}${havingClause(having)}`,
+    groups: sql`${node.kind === "grouped" ? groupClause(outputs) : emptySql}${
+      havingClause(having)
+    }`,
   };
 }
 

@@ -331,7 +331,7 @@ export function planOf(
   const source = { kind: "relation", relation: cache.relation(api(name))! } as const;
   const bounds = { first: 0n, last: null };
   return planRead(
-    { query: query(parts), bounds, schema: "api", source, purpose: "read", ...input },
+    { query: query(parts), bounds, schema: "api", source, ...input },
     cache,
     { ...config, ...options },
   );

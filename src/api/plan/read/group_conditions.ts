@@ -1,13 +1,15 @@
 /** Conditions on the groups of a node with aggregates (HAVING). @module */
 import { errors } from "../../../base/errors/catalogue.ts";
-import type { FieldItem, Filter, KeyedItem, LogicTree } from "../../request/url/query_types.ts";
+import type { Filter, KeyedItem, LogicTree } from "../../request/url/query_types.ts";
 import type { Field, Value } from "../../request/url/value_types.ts";
 import { comparedOf, planFilter } from "../conditions.ts";
 import type { FieldScope, LevelNames } from "../values/fields.ts";
 import { isAggregateItem, valueOf } from "./level_names.ts";
 import type { Condition } from "./read_node.ts";
-import type { LeftOutColumn } from "./select_tree.ts";
+import type { SelectNode } from "./resolved_tree.ts";
+import type { AggregateFilters } from "./select_list.ts";
 import { isLeftOut } from "./shown_columns.ts";
+import { hasSpreadAggregate } from "./tree_checks.ts";
 import { hasAggregateCall } from "../values/values.ts";
 
 export function namesAggregate(tree: LogicTree, names: LevelNames): boolean {
@@ -23,13 +25,8 @@ function keyedItem({ field, operand }: Filter, names: LevelNames): KeyedItem | u
 }
 
 export interface GroupScope {
-  readonly scope: FieldScope;
-  readonly fields: readonly FieldItem[];
-  /** Columns that `*` leaves out. */
-  readonly leftOut: readonly LeftOutColumn[];
-  /** Returns the conditions on the rows of the aggregate with this key. */
-  readonly filterOf: (key: string) => readonly Condition[];
-  readonly isGrouped: boolean;
+  readonly node: SelectNode;
+  readonly filters: AggregateFilters;
   /** Whether keys of items take precedence over names of columns. */
   readonly prefersKeys: boolean;
 }
@@ -40,13 +37,13 @@ export function planGroupCondition(tree: LogicTree, groups: GroupScope): Conditi
   if (tree.kind === "group") {
     return { ...tree, children: tree.children.map((child) => planGroupCondition(child, groups)) };
   }
-  const { scope, filterOf } = groups;
+  const { node, filters } = groups;
   const { name } = tree.field;
   if (tree.operand?.kind === "related") throw errors.notGrouped(name);
-  const compared = groups.prefersKeys ? withKey(tree, scope.names) : tree;
-  const value = comparedOf(compared, scope);
-  if (!hasAggregateCall(value)) checkGrouped(value, name, groups);
-  return planFilter(compared, scope, { takesAggregate: true, filter: filterOf(name) });
+  const compared = groups.prefersKeys ? withKey(tree, node.names) : tree;
+  const value = comparedOf(compared, node);
+  if (!hasAggregateCall(value)) checkGrouped(value, name, node);
+  return planFilter(compared, node, { takesAggregate: true, filter: filters.get(name) ?? [] });
 }
 
 /** Replaces the key of an item in a condition by the item's value. */
@@ -59,12 +56,11 @@ function withKey(filter: Filter, names: LevelNames): Filter {
   return { ...filter, operand: { kind: "value", value: valueOf(item) } };
 }
 
-function checkGrouped(value: Value, name: string, groups: GroupScope): void {
-  const { fields, scope } = groups;
-  const isGrouped = groups.isGrouped && fields.some((item) => {
+function checkGrouped(value: Value, name: string, node: SelectNode): void {
+  const isGrouped = hasSpreadAggregate(node) && node.fields.some((item) => {
     if (item.kind === "all") {
-      return value.steps.length === 0 && isColumn(value.field, scope) &&
-        !isLeftOut(value.field!.name, groups);
+      return value.steps.length === 0 && isColumn(value.field, node) &&
+        !isLeftOut(value.field!.name, node);
     }
     if (isAggregateItem(item)) return false;
     if (JSON.stringify(valueOf(item)) === JSON.stringify(value)) return true;

@@ -1,12 +1,8 @@
 /** Conditions on an embed that follow from conditions on its parent's rows. @module */
-import type {
-  ColumnPair,
-  Relation,
-  SchemaCache,
-} from "../../../state/schema_cache/schema_cache.ts";
+import type { ColumnPair, Relation } from "../../../state/schema_cache/schema_cache.ts";
 import type { Condition } from "./read_node.ts";
 import { isEqual } from "./max_rows.ts";
-import type { ResolvedEmbed } from "./resolved_tree.ts";
+import type { SelectEmbed, SelectNode } from "./resolved_tree.ts";
 
 /** Types whose equality is unambiguous. For other types it depends on collations, scales or modifiers. */
 const exactTypes: ReadonlySet<string> = new Set(["smallint", "integer", "bigint", "uuid"]);
@@ -21,16 +17,15 @@ const exactTypes: ReadonlySet<string> = new Set(["smallint", "integer", "bigint"
  */
 export function impliedConditions(
   conditions: readonly Condition[],
-  around: Relation | null,
-  embed: Pick<ResolvedEmbed, "relation" | "relationship">,
-  cache: SchemaCache,
+  { relation, cache }: SelectNode,
+  embed: SelectEmbed,
 ): readonly Condition[] {
   if (conditions.length === 0) return conditions;
-  const pairs = pairsOf(embed, cache);
+  const pairs = pairsOf(embed);
   const isOfOne = embed.relationship.kind !== "many-to-many" && pairs.length < 2;
   if (isOfOne && cache.data.isDistributed !== true) return [];
   return pairs.flatMap(([outer, column]) => {
-    const type = typeOf(around, outer);
+    const type = typeOf(relation, outer);
     if (!exactTypes.has(type) || type !== typeOf(embed.relation, column)) return [];
     const field = { column, path: [], toJsonb: false, computedOn: null };
     return conditions.filter((condition) => isEqual(condition, outer))
@@ -39,10 +34,7 @@ export function impliedConditions(
 }
 
 /** Returns pairs of a parent column and an embed column that are equal in joined rows. */
-function pairsOf(
-  { relationship }: Pick<ResolvedEmbed, "relationship">,
-  cache: SchemaCache,
-): readonly ColumnPair[] {
+function pairsOf({ relationship, cache }: SelectEmbed): readonly ColumnPair[] {
   if (relationship.kind === "computed") return [];
   if (relationship.kind !== "many-to-many") return relationship.pairs;
   const { originPairs, foreignPairs } = relationship;

@@ -27,7 +27,8 @@ function hasRepeats({ root, relation }: ReadRoot): boolean {
 }
 
 export function isOneGroup({ kind, items, embeds }: ReadNode): boolean {
-  return kind === "grouped" && items.every(isAggregateColumn) && embeds.every(({ hasOutput }) => !hasOutput);
+  return kind === "grouped" && items.every(isAggregateColumn) &&
+    embeds.every(({ hasOutput }) => !hasOutput);
 }
 
 /** Returns whether conditions set each primary key column of a table to one value. */

@@ -1,7 +1,7 @@
 /** Plans the cursors of the root: its total order, and where a page begins. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { maxCursorKeys, readCursor } from "../../request/url/cursor_text.ts";
-import { cachedColumn, type FieldScope, planField } from "../values/fields.ts";
+import { cachedColumn, planField } from "../values/fields.ts";
 import { orderKey } from "./order_key.ts";
 import { isDistance } from "../values/planned_values.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type PlannedOrder,
   type ReadNode,
 } from "./read_node.ts";
-import type { ResolvedNode } from "./resolved_tree.ts";
+import type { SelectNode } from "./resolved_tree.ts";
 import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
 
 export interface CursorPlace {
@@ -34,7 +34,7 @@ export interface UnpagedNode extends Pick<ReadNode, "order" | "distinct"> {
 
 /** Throws `171` for parameters that cannot be combined with a cursor. */
 function checkCursor(
-  { after, before }: ResolvedNode,
+  { after, before }: SelectNode,
   { order, distinct, grouped }: UnpagedNode,
   { hasOffset }: Pick<CursorPlace, "hasOffset">,
 ): void {
@@ -50,25 +50,24 @@ function checkCursor(
 
 /** Plans the cursors of the root, and makes its order total. Throws `168` to `171`, and `177`. */
 export function planCursor(
-  node: ResolvedNode,
+  node: SelectNode,
   planned: UnpagedNode,
-  scope: FieldScope,
   place: CursorPlace,
 ): { readonly order: readonly PlannedOrder[]; readonly cursor: NodeCursor } {
   checkCursor(node, planned, place);
-  const order = [...planned.order, ...completion(node, planned.order, scope, place)];
+  const order = [...planned.order, ...completion(node, planned.order, place)];
   if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
   const described = order.map((term, index) => describe(term, node.order[index]));
   // Earlier versions had the path of the node in second place, and `distinct` at the end.
   const fingerprint = fnv1a(JSON.stringify([place.source, [], described, null]));
-  const terms = order.map((term) => cursorTerm(term, scope, place));
+  const terms = order.map((term) => cursorTerm(term, node, place));
   const page = pageOf(node, fingerprint, order);
   return { order, cursor: { fingerprint, terms, page } };
 }
 
 /** Returns the page that a node requests. Throws `168` and `169`. */
 function pageOf(
-  { after, before }: ResolvedNode,
+  { after, before }: SelectNode,
   fingerprint: string,
   { length }: readonly PlannedOrder[],
 ): CursorPage {
@@ -84,9 +83,8 @@ function pageOf(
 
 /** Returns the terms that an order needs to be total. Throws `170`. */
 function completion(
-  node: ResolvedNode,
+  node: SelectNode,
   order: readonly PlannedOrder[],
-  scope: FieldScope,
   place: CursorPlace,
 ): readonly PlannedOrder[] {
   const columns = new Set(order.flatMap(columnOf));
@@ -94,7 +92,7 @@ function completion(
   if (key === null) throw errors.noKey(node.origin.name);
   const names = hasTable(node.relation, place) ? [...key, tableColumn] : key;
   return names.filter((name) => !columns.has(name)).map((name) => {
-    const field = planField({ name, path: [] }, scope);
+    const field = planField({ name, path: [] }, node);
     return { kind: "value", value: { kind: "column", field }, direction: null, nulls: null };
   });
 }
@@ -116,7 +114,7 @@ function fieldOf(term: PlannedOrder): PlannedField | null {
 
 function describe(
   term: PlannedOrder,
-  requested: ResolvedNode["order"][number] | undefined,
+  requested: SelectNode["order"][number] | undefined,
 ): unknown {
   const { direction, nulls, ...value } = term;
   const place = [direction ?? "asc", nulls ?? (direction === "desc" ? "first" : "last")];
@@ -129,14 +127,14 @@ function describe(
 }
 
 /** Returns how the value of a term becomes a key. Values of unknown columns may be NULL. */
-function cursorTerm(term: PlannedOrder, scope: FieldScope, place: CursorPlace): CursorTerm {
+function cursorTerm(term: PlannedOrder, node: SelectNode, place: CursorPlace): CursorTerm {
   const field = fieldOf(term);
   if (field === null) return { nullable: true, text: "by-type" };
   if (field.path.length > 0) return { nullable: true, text: "cast" };
-  if (field.column === tableColumn && hasTable(scope.relation, place)) {
+  if (field.column === tableColumn && hasTable(node.relation, place)) {
     return { nullable: false, text: "cast" };
   }
-  const column = cachedColumn(field.column, scope);
+  const column = cachedColumn(field.column, node);
   if (column === undefined) return { nullable: true, text: "by-type" };
   const text = dateTypes.has(column.baseType) ? "json" : "cast";
   return { nullable: place.isSupplied || column.nullable, text };

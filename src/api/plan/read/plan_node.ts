@@ -1,4 +1,4 @@
-/** Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}. @module */
+/** Last pass: plans each node of the tree as a {@linkcode ReadNode}. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { getOrMake } from "../../../base/lib/group_by.ts";
 import type { EmbedItem, OrderTerm, RowBounds } from "../../request/url/query_types.ts";
@@ -9,10 +9,10 @@ import { planRowCondition, rowValue } from "../conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
 import { impliedConditions } from "./implied_conditions.ts";
 import { planDistinct } from "./distinct.ts";
-import { comparable, type FieldScope, type LevelNames, type ValueRules } from "../values/fields.ts";
-import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
-import { embedNames, isKeyed, keyOfItem, levelNames, ownNames } from "./level_names.ts";
-import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
+import { comparable } from "../values/fields.ts";
+import { namesAggregate, planGroupCondition } from "./group_conditions.ts";
+import { isKeyed, keyOfItem, ownNames } from "./level_names.ts";
+import { planCondition, planRelatedValue, positionOf } from "./related.ts";
 import { type AggregateFilters, noFilters, plainField, planItems } from "./select_list.ts";
 import { isLeftOut, selectListOptions, type ShownContext } from "./shown_columns.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
@@ -32,7 +32,7 @@ import type {
   RowRange,
   RowType,
 } from "./read_node.ts";
-import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
+import type { SelectEmbed, SelectNode } from "./resolved_tree.ts";
 import { isToOne } from "../find_relationship.ts";
 import { lowerMaxRows } from "./max_rows.ts";
 import { embedRange, rootRange } from "../query_limits.ts";
@@ -50,7 +50,6 @@ interface NodeContext extends ShownContext {
     readonly maxRows: number | null;
     readonly embedMaxRows: number | null;
   } | null;
-  readonly values: ValueRules;
   /** Conditions that follow from those on the parent; empty for the root. */
   readonly implied: readonly Condition[];
   /** The relation or function from which the root reads. */
@@ -60,51 +59,45 @@ interface NodeContext extends ShownContext {
 /** Maximum depth of a level that picks its rows before it embeds. See `ReadNode.joined`. */
 const maxPagedDepth = 2;
 
-export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
+export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   const { alias, aliases } = context;
-  const row = rowOf(node, context);
-  const scope = scopeOf(node, row, context);
   const grouped = node.item?.kind !== "spread" && hasSpreadAggregate(node);
-  const filters = planAggregateFilters(node, scope);
-  const level: EmbedScope = { node, scope, reads: context.rows !== "representation" };
-  const planned = planConditions(level, filters);
+  const filters = planAggregateFilters(node);
+  const planned = planConditions(node, filters);
   const held = [...planned.conditions, ...context.implied];
   const { conditions, embeds } = resolveNullFilters(
     held,
     node.children.map((child) =>
-      planEmbed(child, row, {
-        ...context,
-        implied: impliedConditions(held, node.relation, child, context.cache),
-      })
+      planEmbed(child, node.row, { ...context, implied: impliedConditions(held, node, child) })
     ),
     () => aliases(node.origin.name),
   );
   const range = rangeOf(node, context);
   const joined = context.depth > maxPagedDepth;
   const hasColumns = node.fields.length > 0 || embeds.some(({ hasOutput }) => hasOutput);
-  const distinct = hasColumns ? planDistinct(node, scope, { grouped }) : null;
-  const hasPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
+  const distinct = hasColumns ? planDistinct(node, { grouped }) : null;
+  const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
   // Citus joins the embeds of rows on the servers that have them, but not the embeds of a subquery
   // with a limit.
-  const isPushed = context.cache.data.isDistributed === true &&
+  const isPushed = node.cache.data.isDistributed === true &&
     !embeds.some(({ mayRepeat }) => mayRepeat);
   const picksRows = !joined && !grouped && distinct === null && !isPushed &&
-    embeds.some(({ hasOutput }) => hasOutput) && hasPage;
+    embeds.some(({ hasOutput }) => hasOutput) && isPage;
   // Columns of rows without a relation are unknown, so such rows are picked as a whole.
   const isCursorPage = node.after !== null || node.before !== null;
   const paged = picksRows || isCursorPage ||
     (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
-    (node.item === null && context.rows === "representation");
+    node.supply === "representation";
   const list = selectListOptions(node, { ...context, expandAll });
-  const order = node.order.map((term) => planOrder(term, level, filters));
-  const items = planItems(node.fields, scope, { ...list, filters });
+  const order = node.order.map((term) => planOrder(term, node, filters));
+  const items = planItems(node.fields, node, { ...list, filters });
   const unpaged = { order, distinct, grouped };
-  const page = hasColumns && isCursorPage ? cursorOf(node, unpaged, scope, context) : null;
+  const page = hasColumns && isCursorPage ? cursorOf(node, unpaged, context) : null;
   return {
     ...kindOf(unpaged, { paged, cursor: page?.cursor ?? null }),
     alias,
-    relation: hasSuppliedRows(node, context) ? null : node.origin,
+    relation: node.supply === null ? node.origin : null,
     items,
     conditions,
     having: planned.having,
@@ -116,6 +109,7 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   };
 }
 
+/** Returns the kind of a node. Earlier checks refuse other combinations. */
 function kindOf(
   { distinct, grouped }: UnpagedNode,
   { paged, cursor }: { readonly paged: boolean; readonly cursor: NodeCursor | null },
@@ -128,21 +122,20 @@ function kindOf(
 
 /** Plans the cursors of the root. Throws `168` to `171`. */
 function cursorOf(
-  node: ResolvedNode,
+  node: SelectNode,
   planned: UnpagedNode,
-  scope: FieldScope,
-  { source, ranges, rows }: NodeContext,
+  { source, ranges }: NodeContext,
 ): ReturnType<typeof planCursor> {
   const hasOffset = (ranges?.root.first ?? 0n) > 0n;
-  return planCursor(node, planned, scope, { source, isSupplied: rows !== null, hasOffset });
+  return planCursor(node, planned, { source, isSupplied: node.supply !== null, hasOffset });
 }
 
 /** Plans the conditions on the rows of aggregates, by alias. They cannot contain embeds. */
-function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldScope) {
-  if (aggregateFilters.size === 0) return noFilters;
-  const rowScope = { ...scope, names: ownNames };
+function planAggregateFilters(node: SelectNode): AggregateFilters {
+  if (node.aggregateFilters.size === 0) return noFilters;
+  const rowScope = { ...node, names: ownNames };
   return new Map(
-    Array.from(aggregateFilters, ([alias, trees]) => [
+    Array.from(node.aggregateFilters, ([alias, trees]) => [
       alias,
       trees.map((tree) => planRowCondition(tree, rowScope)),
     ]),
@@ -150,23 +143,15 @@ function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldSc
 }
 
 function planConditions(
-  level: EmbedScope,
+  node: SelectNode,
   filters: AggregateFilters,
 ): Pick<ReadNode, "conditions" | "having"> {
-  const { node, scope } = level;
   const conditions: Condition[] = [];
   const having: Condition[] = [];
-  const groups: GroupScope = {
-    scope,
-    fields: node.fields,
-    leftOut: node.leftOut,
-    filterOf: (key) => filters.get(key) ?? [],
-    isGrouped: hasSpreadAggregate(node),
-    prefersKeys: false,
-  };
+  const groups = { node, filters, prefersKeys: false };
   for (const tree of [...node.filters, ...node.logic]) {
-    if (namesAggregate(tree, scope.names)) having.push(planGroupCondition(tree, groups));
-    else conditions.push(planCondition(tree, level));
+    if (namesAggregate(tree, node.names)) having.push(planGroupCondition(tree, groups));
+    else conditions.push(planCondition(tree, node));
   }
   for (const tree of node.having) {
     if (node.item?.kind === "spread") throw errors.notGrouped(node.item.target);
@@ -175,42 +160,22 @@ function planConditions(
   return { conditions, having };
 }
 
-function hasSuppliedRows(node: ResolvedNode, { rows }: NodeContext): boolean {
-  return node.item === null ? rows !== null : node.relationship.kind === "computed";
-}
-
-function scopeOf(node: ResolvedNode, row: RowType, context: NodeContext): FieldScope {
-  const { rows, cache, values } = context;
-  const { relation } = node;
-  const isUntyped = node.item === null && rows === "result" && relation !== null;
-  const untypedRow = isUntyped ? row : null;
-  return { relation, untypedRow, cache, names: namesOf(node, context), values };
-}
-
-/** Returns the names of a node's level. Conditions of a write may only use columns. */
-function namesOf(node: ResolvedNode, { rows, cache, columns }: NodeContext): LevelNames {
-  if (rows === "representation") return ownNames;
-  if (node.item !== null) return embedNames(node, cache);
-  return levelNames({ relation: node.relation, columns }, node.fields, cache);
-}
-
 /** Plans one order term. An earlier pass has checked that related terms refer to embeds. */
-function planOrder(term: OrderTerm, level: EmbedScope, filters: AggregateFilters): PlannedOrder {
-  const { node, scope } = level;
+function planOrder(term: OrderTerm, node: SelectNode, filters: AggregateFilters): PlannedOrder {
   const { relation, field, operand, direction, nulls } = term;
-  const related = operand?.kind === "related" ? operand : columnOfEmbed(term, level);
+  const related = operand?.kind === "related" ? operand : columnOfEmbed(term, node);
   if (related !== null) {
     const value = planRelatedValue(
       related,
-      level,
+      node,
       ({ origin, name }) => errors.relatedOrderToMany(origin, name),
     );
     return { kind: "value", value, direction, nulls };
   }
   if (relation === null) {
-    const value = operand?.kind === "value" ? operand.value : rowValue(field, scope);
+    const value = operand?.kind === "value" ? operand.value : rowValue(field, node);
     const place = { takesAggregate: true, filter: filters.get(field.name) ?? [] };
-    const planned = comparable(planValue(value, scope, place), scope);
+    const planned = comparable(planValue(value, node, place), node);
     return { kind: "value", value: planned, direction, nulls };
   }
   const embed = positionOf(node, relation)!;
@@ -218,11 +183,8 @@ function planOrder(term: OrderTerm, level: EmbedScope, filters: AggregateFilters
 }
 
 /** Returns the column of an embed's relation for a term, unless an item of the embed has that key. */
-function columnOfEmbed(
-  { relation, field }: OrderTerm,
-  { node, reads }: EmbedScope,
-): RelatedOperand | null {
-  if (relation === null || !reads) return null;
+function columnOfEmbed({ relation, field }: OrderTerm, node: SelectNode): RelatedOperand | null {
+  if (relation === null || !node.reads) return null;
   const child = node.children[positionOf(node, relation)!]!;
   const isEmpty = child.fields.length === 0 && child.children.length === 0;
   if (isEmpty || hasOutputKey(child, field.name)) return null;
@@ -231,7 +193,7 @@ function columnOfEmbed(
 }
 
 /** Returns whether rows of a node have a key: from an item, an embed, or a spread. */
-function hasOutputKey(node: ResolvedNode, key: string): boolean {
+function hasOutputKey(node: SelectNode, key: string): boolean {
   const { fields, children } = node;
   return fields.some((item) =>
     item.kind === "all" ? !isLeftOut(key, node) : isKeyed(item) && keyOfItem(item) === key
@@ -240,7 +202,7 @@ function hasOutputKey(node: ResolvedNode, key: string): boolean {
   );
 }
 
-function planEmbed(node: ResolvedEmbed, parentRow: RowType, context: NodeContext): Embed {
+function planEmbed(node: SelectEmbed, parentRow: RowType, context: NodeContext): Embed {
   const { item, relationship } = node;
   const readNode = planNode(node, {
     ...context,
@@ -283,17 +245,8 @@ function joinOf(relationship: Relationship, parentRow: RowType, aliases: Aliases
   }
 }
 
-/** Returns the row type of a node. Rows of the root have the type only if it reads the relation itself. */
-function rowOf(node: ResolvedNode, { rows }: NodeContext): RowType {
-  const isSupplied = node.item === null && rows !== null;
-  return {
-    type: node.origin,
-    columns: isSupplied ? node.relation?.columns.map(({ name }) => name) ?? [] : null,
-  };
-}
-
 /** Returns the row range of a node. `db-max-rows` does not apply to a to-one embed. */
-function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
+function rangeOf(node: SelectNode, { ranges }: NodeContext): RowRange {
   // The root of an answer to a write has no range.
   if (ranges === null) return embedRange(node, null);
   if (node.item === null) return rootRange(ranges.root, ranges.maxRows);
@@ -305,7 +258,7 @@ function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
  * spread into it. */
 function orderSources(
   { order, embeds, grouped }: Pick<ReadNode, "embeds"> & Omit<UnpagedNode, "distinct">,
-  node: ResolvedNode,
+  node: SelectNode,
   context: NodeContext,
 ): readonly OrderSource[] {
   const keys = new Map<number, Set<string>>();
@@ -318,21 +271,16 @@ function orderSources(
   return Array.from(keys, ([embed, names]) => {
     const child = node.children[embed]!;
     const alias = context.aliases(child.origin.name);
-    const source = sortableEmbed(embeds[embed]!, child, names, context);
+    const source = sortableEmbed(embeds[embed]!, child, names);
     return { embed, alias, node: orderSourceNode(source, names) };
   });
 }
 
 /** Returns an embed for ordering. If the embed selects no columns, the order may use all columns
  * and computed fields. */
-function sortableEmbed(
-  embed: Embed,
-  { relation }: ResolvedEmbed,
-  names: ReadonlySet<string>,
-  { cache, values }: NodeContext,
-): Embed {
+function sortableEmbed(embed: Embed, node: SelectEmbed, names: ReadonlySet<string>): Embed {
   if (embed.hasOutput) return embed;
-  const scope: FieldScope = { relation, untypedRow: null, cache, names: ownNames, values };
-  const items = planItems([...names].map(plainField), scope, { columns: null });
+  const rowScope = { ...node, names: ownNames };
+  const items = planItems([...names].map(plainField), rowScope, { columns: null });
   return { ...embed, node: { ...embed.node, items } };
 }

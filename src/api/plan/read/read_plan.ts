@@ -16,7 +16,7 @@ import { fieldsOf, fieldsOfCondition } from "../values/planned_values.ts";
 import type { EmbedJoin, ReadItem, ReadRoot } from "./read_node.ts";
 import { cutOf } from "./max_rows.ts";
 import { checkTestCount, checkValueCount } from "../query_limits.ts";
-import { makeAliases, type ResolvedNode, resolveTree } from "./resolved_tree.ts";
+import { makeAliases, resolveTree, type RootOrigin, type SelectNode } from "./resolved_tree.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import type { ValueRules } from "../values/fields.ts";
 
@@ -50,8 +50,9 @@ export function valueRules({ texts }: QueryParams, config: ReadConfig): ValueRul
 type ReadSource =
   | { readonly kind: "relation"; readonly relation: Relation }
   | {
-    /** A FROM item that is passed to the renderer together with the plan. */
-    readonly kind: "rows";
+    /** A FROM item that is passed to the renderer together with the plan: the result of a
+     * function, or the representation of a write, which has applied filters and ranges. */
+    readonly kind: "result" | "representation";
     readonly alias: string;
     /** The relation whose row type the rows have; null if unknown. */
     readonly relation: Relation | null;
@@ -59,17 +60,13 @@ type ReadSource =
     readonly origin: QualifiedName;
     /** Columns of rows that have no relation. Default: unknown. */
     readonly columns?: readonly string[];
-    /** The function that returns the rows. Default: a write. */
+    /** The function that returns the rows; undefined for a write. */
     readonly routine?: QualifiedName;
   };
-
-/** Purpose of a read. In a representation, filters and ranges of the root belong to the write. */
-type ReadPurpose = "read" | "result" | "representation";
 
 export interface ReadInput
   extends Pick<ApiRequest, "query" | "bounds" | "schema">, Partial<Pick<ApiRequest, "selectable">> {
   readonly source: ReadSource;
-  readonly purpose: ReadPurpose;
   /** Row limit of the root. Default: `dbMaxRows`. */
   readonly maxRows?: number | null;
 }
@@ -92,20 +89,20 @@ export interface ReadPlan extends ReadRoot {
  * for more columns than PostgreSQL accepts; the errors of values; `173`.
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
-  const { source, purpose, bounds, maxRows = config.dbMaxRows } = input;
+  const { source, bounds, maxRows = config.dbMaxRows } = input;
   const { embedMaxRows = config.dbMaxRows } = config;
-  const isWritten = purpose === "representation";
+  const isWritten = source.kind === "representation";
   const [clause] = input.query.clauses;
   if (isWritten && clause !== undefined) throw errors.onlyForReading(clause.name);
   checkValueCount(input.query);
   const { root, targetNameUses } = buildSelectTree(input.query, config);
-  const { relation } = source;
-  const origin = source.kind === "relation" ? source.relation : source.origin;
   const schemas = { current: input.schema, exposed: config.dbSchemas };
-  const resolved = resolveTree(root, { relation, origin }, schemas, cache);
+  const values = valueRules(input.query, config);
+  const resolved = resolveTree(root, rootOf(source), { schemas, cache, values });
+  const { relation } = resolved;
   // The write has applied the filters of a representation.
   const tree = isWritten ? { ...resolved, filters: [], logic: [] } : resolved;
-  checkTree(tree, cache, config);
+  checkTree(tree, config);
   countColumns(tree);
   const alias = source.kind === "relation" ? relation!.name : source.alias;
   const node = planNode(tree, {
@@ -113,14 +110,8 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     alias,
     depth: 0,
     expandAll: false,
-    cache,
     aliases: makeAliases(alias),
-    rows: source.kind === "rows" ? purpose : null,
     ranges: isWritten ? null : { root: bounds, maxRows, embedMaxRows },
-    values: valueRules(input.query, config),
-    columns: source.kind === "rows" && source.columns !== undefined
-      ? new Set(source.columns)
-      : null,
     selectable: input.selectable ?? null,
     source: sourceName(source),
   });
@@ -128,6 +119,14 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const cutAt = isWritten ? null : cutOf({ root: node, relation }, bounds, maxRows);
   const read = { root: node, relation, cutAt, targetNameUses };
   return config.showsSnapshot ? { ...read, showsSnapshot: true } : read;
+}
+
+function rootOf(source: ReadSource): RootOrigin {
+  const { kind, relation } = source;
+  if (kind === "relation") return { relation, origin: relation, supply: null, columns: null };
+  const { origin, columns } = source;
+  const names = columns === undefined ? null : new Set(columns);
+  return { relation, origin, supply: kind, columns: names };
 }
 
 /** Returns the name of a source, which its cursors contain as a hash. */
@@ -184,7 +183,7 @@ const maxColumns = 1664;
  * PostgreSQL's error 54011 if a node exceeds its limit. This happens before the statement is
  * rendered, because every ancestor repeats the columns of a spread.
  */
-function countColumns({ fields, relation, children }: ResolvedNode): number {
+function countColumns({ fields, relation, children }: SelectNode): number {
   let columns = 0;
   for (const { kind } of fields) columns += kind === "all" ? relation?.columns.length ?? 1 : 1;
   for (const child of children) {

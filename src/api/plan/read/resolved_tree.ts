@@ -4,81 +4,107 @@ import type {
   QualifiedName,
   Relation,
   Relationship,
-  SchemaCache,
 } from "../../../state/schema_cache/schema_cache.ts";
-import { isKeyed, keyOfItem } from "./level_names.ts";
+import { embedNames, isKeyed, keyOfItem, levelNames, ownNames } from "./level_names.ts";
+import type { RowType } from "./read_node.ts";
 import { plainField } from "./select_list.ts";
-import type { SelectNode } from "./select_tree.ts";
+import type { SelectLevel } from "./select_tree.ts";
+import type { FieldScope } from "../values/fields.ts";
 import { findRelationship } from "../find_relationship.ts";
 import type { EmbedItem, FieldItem } from "../../request/url/query_types.ts";
 
-interface RowOrigin {
-  /** The relation of the rows; null if unknown. */
-  readonly relation: Relation | null;
+/** A node of a read: the root or an embed, with the names that its parameters may use. */
+interface SelectSource
+  extends FieldScope, Readonly<Omit<SelectLevel, "item" | "children" | "usesTargetName">> {
+  readonly children: readonly SelectEmbed[];
   /** The name of the relation, or of the function that returns the rows. */
   readonly origin: QualifiedName;
+  /** Rows that a function or a write supplies; null if the node reads its relation. */
+  readonly supply: "result" | "representation" | null;
+  /** Columns of rows that have no relation; null if unknown. */
+  readonly columns: ReadonlySet<string> | null;
+  /** The row type. Rows of a supplied root have the columns only. */
+  readonly row: RowType;
+  /** False for rows that a write returns, where only null tests may name embeds. */
+  readonly reads: boolean;
 }
 
-interface ResolvedSource extends RowOrigin, Omit<SelectNode, "item" | "children"> {
-  readonly children: readonly ResolvedEmbed[];
-}
-
-export interface ResolvedRoot extends ResolvedSource {
+export interface SelectRoot extends SelectSource {
   readonly item: null;
 }
 
-export interface ResolvedEmbed extends ResolvedSource {
+export interface SelectEmbed extends SelectSource {
   readonly item: EmbedItem;
   readonly relationship: Relationship;
 }
 
-export type ResolvedNode = ResolvedRoot | ResolvedEmbed;
+export type SelectNode = SelectRoot | SelectEmbed;
 
-interface EmbedSchemas {
-  readonly current: string;
-  readonly exposed: readonly string[];
+export type RootOrigin = Pick<SelectSource, "relation" | "origin" | "supply" | "columns">;
+
+interface ResolveContext extends Pick<SelectSource, "cache" | "values"> {
+  readonly schemas: { readonly current: string; readonly exposed: readonly string[] };
 }
 
 /** Resolves every embed, parents first. Throws `172`, `200` and `201`. */
 export function resolveTree(
-  root: SelectNode,
-  origin: RowOrigin,
-  schemas: EmbedSchemas,
-  cache: SchemaCache,
-): ResolvedRoot {
-  const children = resolveChildren(root.children, origin, schemas, cache);
-  return { ...root, ...origin, item: null, children };
+  level: SelectLevel,
+  root: RootOrigin,
+  context: ResolveContext,
+): SelectRoot {
+  const { cache, values } = context;
+  const { relation, origin, supply } = root;
+  const reads = supply !== "representation";
+  const columns = supply === null ? null : relation?.columns.map(({ name }) => name) ?? [];
+  const row = { type: origin, columns };
+  return {
+    ...level,
+    ...root,
+    item: null,
+    children: resolveChildren(level.children, root, { ...context, reads }),
+    untypedRow: supply === "result" && relation !== null ? row : null,
+    names: reads ? levelNames(root, level.fields, cache) : ownNames,
+    ...{ cache, values, row, reads },
+  };
 }
 
 function resolveChildren(
-  nodes: readonly SelectNode[],
-  { origin, relation }: RowOrigin,
-  schemas: EmbedSchemas,
-  cache: SchemaCache,
-): readonly ResolvedEmbed[] {
-  return nodes.map((node) => {
-    const item = node.item!;
+  levels: readonly SelectLevel[],
+  around: Pick<SelectSource, "relation" | "origin">,
+  context: ResolveContext & Pick<SelectSource, "reads">,
+): readonly SelectEmbed[] {
+  const { schemas, cache, values, reads } = context;
+  return levels.map((level) => {
+    const item = level.item!;
     const { target, hint } = item;
     const relationship = findRelationship({
-      origin,
-      originIsRelation: relation !== null,
+      origin: around.origin,
+      originIsRelation: around.relation !== null,
       target,
       hint,
       schema: schemaOf(item, schemas),
       isQualified: item.schema !== undefined,
     }, cache);
-    const { foreign } = relationship;
-    const inner: RowOrigin = { relation: cache.relation(foreign) ?? null, origin: foreign };
-    const children = resolveChildren(node.children, inner, schemas, cache);
-    const fields = item.kind === "relation" ? uniqueFields(node, inner.relation) : node.fields;
-    return { ...node, ...inner, item, relationship, children, fields };
+    const origin = relationship.foreign;
+    const relation = cache.relation(origin) ?? null;
+    const children = resolveChildren(level.children, { relation, origin }, context);
+    const fields = item.kind === "relation" ? uniqueFields(level, relation) : level.fields;
+    return {
+      ...level,
+      ...{ item, relationship, relation, origin, children, fields, cache, values, reads },
+      supply: relationship.kind === "computed" ? "result" : null,
+      columns: null,
+      row: { type: origin, columns: null },
+      untypedRow: null,
+      names: reads ? embedNames({ item, relation, fields }, cache) : ownNames,
+    };
   });
 }
 
 /** Returns the items of an embed with unique keys. An explicit item takes precedence over `*`, a
  * later one over an earlier one. */
 function uniqueFields(
-  { fields, leftOut }: SelectNode,
+  { fields, leftOut }: SelectLevel,
   relation: Relation | null,
 ): readonly FieldItem[] {
   if (fields.length < 2) return fields;
@@ -92,15 +118,15 @@ function uniqueFields(
   });
 }
 
-function schemaOf({ schema }: EmbedItem, { current, exposed }: EmbedSchemas): string {
+function schemaOf({ schema }: EmbedItem, { current, exposed }: ResolveContext["schemas"]): string {
   if (schema === undefined) return current;
   if (!exposed.includes(schema)) throw errors.embeddedSchemaNotExposed(schema, exposed);
   return schema;
 }
 
 /** Lists all nodes of a tree, parents before children. */
-export function* allNodes(node: ResolvedNode): Generator<ResolvedNode> {
-  const stack: ResolvedNode[] = [node];
+export function* allNodes(node: SelectNode): Generator<SelectNode> {
+  const stack: SelectNode[] = [node];
   while (stack.length > 0) {
     const next = stack.pop()!;
     yield next;

@@ -1,4 +1,4 @@
-/** First pass: builds the tree of the select list, with the parameters of each node. @module */
+/** First pass: builds the levels of the select list, with the parameters of each. @module */
 import type { Config } from "../../../state/config/options.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
@@ -20,36 +20,39 @@ import type {
 import { isAggregateItem, isKeyed } from "./level_names.ts";
 import type { Field } from "../../request/url/value_types.ts";
 
-export interface SelectNode {
-  /** The select item that embeds the node; null for the root. */
+/** A level of the select list, and the parameters that address it. */
+export interface SelectLevel {
+  /** The select item that embeds the level; null for the root. */
   readonly item: EmbedItem | null;
   readonly fields: readonly FieldItem[];
   readonly leftOut: readonly LeftOutColumn[];
-  readonly children: readonly SelectNode[];
-  readonly filters: readonly Filter[];
-  readonly logic: readonly (LogicGroup | EmbedTest)[];
-  readonly having: readonly LogicGroup[];
+  readonly children: readonly SelectLevel[];
+  readonly filters: Filter[];
+  readonly logic: (LogicGroup | EmbedTest)[];
+  readonly having: LogicGroup[];
   /** Conditions on the rows of an aggregate, by its alias. */
-  readonly aggregateFilters: ReadonlyMap<string, readonly LogicTree[]>;
+  readonly aggregateFilters: Map<string, LogicTree[]>;
   /** Fields or keys by which rows are distinct; `all` means whole rows. */
-  readonly distinct: readonly Field[] | "all" | null;
-  readonly order: readonly OrderTerm[];
-  readonly limit: bigint | null;
-  readonly offset: bigint | null;
+  distinct: readonly Field[] | "all" | null;
+  readonly order: OrderTerm[];
+  limit: bigint | null;
+  offset: bigint | null;
   /** The cursor before the first row, empty for the first page; null if not requested. */
-  readonly after: string | null;
+  after: string | null;
   /** The cursor after the last row, empty for the last page; null if not requested. */
-  readonly before: string | null;
+  before: string | null;
+  /** Whether a parameter addresses an embed with an alias by the name of the target. */
+  usesTargetName: boolean;
 }
 
-export interface LeftOutColumn {
+interface LeftOutColumn {
   readonly column: string;
   /** Whether `*` or `**` precedes it. */
   readonly followsAll: boolean;
 }
 
 interface SelectTree {
-  readonly root: SelectNode;
+  readonly root: SelectLevel;
   /** Embeds that a parameter addresses by the name of the target, parents before children. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
@@ -60,10 +63,10 @@ type TargetNameConfig = Pick<Config, "urlUseLegacyTargetNames">;
 /** Builds the tree. Throws `108` for a path without an embed. Checks filters first, then orders,
  * limits and groups, each from last to first. */
 export function buildSelectTree(query: QueryParams, config: TargetNameConfig): SelectTree {
-  const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
+  const root = levelOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
   const attach = <T>(
     entries: readonly AtLevel<T>[],
-    to: (draft: Draft, value: T) => void,
+    to: (level: SelectLevel, value: T) => void,
     toAggregate?: (trees: LogicTree[], value: T) => void,
     names: readonly string[] = [],
   ) => {
@@ -76,43 +79,43 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
       });
     }
     entries.forEach(({ value }, index) => {
-      const { draft, aggregate } = places[index]!;
-      if (aggregate === null) to(draft, value);
-      else toAggregate!(getOrMake(draft.aggregateFilters, aggregate, () => []), value);
+      const { level, aggregate } = places[index]!;
+      if (aggregate === null) to(level, value);
+      else toAggregate!(getOrMake(level.aggregateFilters, aggregate, () => []), value);
     });
   };
   const toTrees = (trees: LogicTree[], tree: LogicTree) => trees.push(tree);
   attach(
     query.filters,
-    (draft, filter) => draft.filters.push(filter),
+    (level, filter) => level.filters.push(filter),
     toTrees,
     query.filterNames,
   );
-  attach(query.order, (draft, terms) => {
-    if (draft.order.length === 0) draft.order.push(...terms);
+  attach(query.order, (level, terms) => {
+    if (level.order.length === 0) level.order.push(...terms);
   });
-  attach(query.limits, (draft, { limit, offset }) => {
-    draft.limit = limit ?? draft.limit;
-    draft.offset = offset ?? draft.offset;
+  attach(query.limits, (level, { limit, offset }) => {
+    level.limit = limit ?? level.limit;
+    level.offset = offset ?? level.offset;
   });
-  attach(query.logic, (draft, group) => draft.logic.push(group), toTrees);
+  attach(query.logic, (level, group) => level.logic.push(group), toTrees);
   attach(query.clauses, attachClause);
   return { root, targetNameUses: targetNameUsesOf(root) };
 }
 
-function attachClause(draft: Draft, clause: Clause): void {
+function attachClause(level: SelectLevel, clause: Clause): void {
   switch (clause.kind) {
     case "having":
-      draft.having.push(clause.group);
+      level.having.push(clause.group);
       break;
     case "embedTest":
-      draft.logic.push(clause.test);
+      level.logic.push(clause.test);
       break;
     case "distinct":
-      draft.distinct ??= clause.fields;
+      level.distinct ??= clause.fields;
       break;
     case "page":
-      draft[clause.direction] = clause.cursor;
+      level[clause.direction] = clause.cursor;
       break;
     default:
       clause satisfies never;
@@ -123,29 +126,12 @@ export function addressOf(item: EmbedItem): string {
   return (item.kind === "relation" ? item.alias : null) ?? item.target;
 }
 
-/** A {@linkcode SelectNode} under construction. */
-interface Draft extends SelectNode {
-  readonly children: Draft[];
-  readonly filters: Filter[];
-  readonly logic: (LogicGroup | EmbedTest)[];
-  readonly having: LogicGroup[];
-  readonly aggregateFilters: Map<string, LogicTree[]>;
-  distinct: readonly Field[] | "all" | null;
-  readonly order: OrderTerm[];
-  limit: bigint | null;
-  offset: bigint | null;
-  after: string | null;
-  before: string | null;
-  /** Whether a parameter addresses an embed with an alias by the name of the target. */
-  usesTargetName: boolean;
-}
-
-function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
+function levelOf(item: EmbedItem | null, select: readonly SelectItem[]): SelectLevel {
   const fields: FieldItem[] = [];
   const leftOut: LeftOutColumn[] = [];
-  const children: Draft[] = [];
+  const children: SelectLevel[] = [];
   for (const entry of select) {
-    if (isEmbed(entry)) children.push(draftOf(entry, entry.select));
+    if (isEmbed(entry)) children.push(levelOf(entry, entry.select));
     else if (entry.kind === "leftOut") {
       const followsAll = fields.some(({ kind }) => kind === "all");
       leftOut.push({ column: entry.column, followsAll });
@@ -175,8 +161,8 @@ function isEmbed(item: SelectItem): item is EmbedItem {
 }
 
 interface LevelPlace {
-  readonly draft: Draft;
-  /** Alias of the addressed aggregate; null for the node itself. */
+  readonly level: SelectLevel;
+  /** Alias of the addressed aggregate; null for the level itself. */
   readonly aggregate: string | null;
 }
 
@@ -186,28 +172,28 @@ interface PathConfig extends TargetNameConfig {
   readonly parameter: string;
 }
 
-function findPlace(root: Draft, path: readonly string[], config: PathConfig): LevelPlace {
-  let draft = root;
+function findPlace(root: SelectLevel, path: readonly string[], config: PathConfig): LevelPlace {
+  let level = root;
   for (const [index, name] of path.entries()) {
     const isLast = index === path.length - 1;
-    const child = childOf(draft, name, config);
-    if (child === undefined && isLast && config.takesAggregates && hasAggregate(draft, name)) {
-      return { draft, aggregate: name };
+    const child = childOf(level, name, config);
+    if (child === undefined && isLast && config.takesAggregates && hasAggregate(level, name)) {
+      return { level, aggregate: name };
     }
-    if (child === undefined) throw notEmbedded(draft, name, config.parameter);
-    draft = child;
-    if (addressOf(draft.item!) !== name) draft.usesTargetName = true;
+    if (child === undefined) throw notEmbedded(level, name, config.parameter);
+    level = child;
+    if (addressOf(level.item!) !== name) level.usesTargetName = true;
   }
-  return { draft, aggregate: null };
+  return { level, aggregate: null };
 }
 
-/** Returns whether a node has aggregates. Aggregates of a spread belong to its parent. */
-function hasAggregate({ item, fields }: Draft, alias: string): boolean {
+/** Returns whether a level has aggregates. Aggregates of a spread belong to its parent. */
+function hasAggregate({ item, fields }: SelectLevel, alias: string): boolean {
   return item?.kind !== "spread" &&
     fields.some((item) => isKeyed(item) && item.alias === alias && isAggregateItem(item));
 }
 
-function targetNameUsesOf(root: Draft): readonly TargetNameUse[] {
+function targetNameUsesOf(root: SelectLevel): readonly TargetNameUse[] {
   const uses: TargetNameUse[] = [];
   const stack = [root];
   while (stack.length > 0) {
@@ -219,16 +205,16 @@ function targetNameUsesOf(root: Draft): readonly TargetNameUse[] {
 }
 
 function childOf(
-  { children }: Draft,
+  { children }: SelectLevel,
   name: string,
   { urlUseLegacyTargetNames }: TargetNameConfig,
-): Draft | undefined {
+): SelectLevel | undefined {
   return children.find(({ item }) =>
     addressOf(item!) === name || (urlUseLegacyTargetNames && item!.target === name)
   );
 }
 
-function notEmbedded({ children }: Draft, name: string, parameter: string): ServiceError {
+function notEmbedded({ children }: SelectLevel, name: string, parameter: string): ServiceError {
   if (parameter.includes("(")) return errors.notEmbedded(name, `Write and=(${parameter}.eq.value)`);
   const targeted = children.find(({ item }) => item!.target === name);
   return targeted === undefined

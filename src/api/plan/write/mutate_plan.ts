@@ -253,12 +253,9 @@ function returningOf({ request, relation, cache, config }: WriteContext): WriteR
     ? [...relation.primaryKey].sort().map(plainField)
     : query.select;
   const { select, mergeAction } = withMergeAction(items, request, relation, cache);
-  const source = { kind: "rows", alias: relation.name, relation, origin: relation } as const;
-  const read = planRead(
-    { ...request, query: { ...query, select }, source, purpose: "representation" },
-    cache,
-    config,
-  );
+  const rows = { alias: relation.name, relation, origin: relation };
+  const source = { kind: "representation", ...rows } as const;
+  const read = planRead({ ...request, query: { ...query, select }, source }, cache, config);
   const countsByXmax = cache.data.isDistributed === true && relation.systemColumns === "always";
   const common = {
     relation,

@@ -18,11 +18,11 @@ import {
 
 function representation(name: string, parts: Partial<QueryParams>, maxRows: number | null = null) {
   const relation = cache.relation(api(name))!;
-  const source = { kind: "rows", alias: name, relation, origin: relation } as const;
+  const source = { kind: "representation", alias: name, relation, origin: relation } as const;
   return planOf(
     name,
     parts,
-    { source, purpose: "representation", bounds: { first: 2n, last: 3n } },
+    { source, bounds: { first: 2n, last: 3n } },
     { dbMaxRows: maxRows },
   );
 }

@@ -45,7 +45,7 @@ function pageOfTools(schemaCache: SchemaCache): string {
   const source = { kind: "relation", relation: schemaCache.relation(api("tools"))! } as const;
   const select = [column("name"), embed("makers", [column("name")])];
   const plan = planRead(
-    { query: query({ select }), bounds, schema: "api", source, purpose: "read" },
+    { query: query({ select }), bounds, schema: "api", source },
     schemaCache,
     config,
   );
