@@ -53,20 +53,20 @@ export interface Dialect {
   /** Grammar of the configuration file: TOML, or the Configurator grammar with groups and imports. */
   readonly fileSyntax: "toml" | "groups";
   /** How the configuration treats unknown keys and values of the wrong type. `rejected`: the start
-   * fails. `ignored`: the option is unset, and a schema that does not exist yet is awaited. */
+   * fails. `ignored`: the option is unset, and the service waits for schemas that do not exist. */
   readonly invalidConfig: "rejected" | "ignored";
   /** Folder that a relative `@path` starts from. Such a value is read from the file. */
   readonly valueFiles: FileBase;
   /** Whether the environment variable `DATABASE_URL` sets `db-uri` if nothing else does. */
   readonly databaseUrl: "used" | "ignored";
-  /** Also sends the version as `application_name` for keyword connection strings (`host=…`). */
+  /** Whether `application_name` is also set if the connection string has keywords (`host=…`). */
   readonly namesApplicationInKeywords: boolean;
 
   /** Statuses by SQLSTATE that take precedence over the common ones. */
   readonly statuses: readonly StatusRule[];
   /** Hints by SQLSTATE, which override PostgreSQL's, but not the hint of a RAISE. */
   readonly hints: Readonly<Record<string, string>>;
-  /** Codes (without prefix) and statuses that override the catalogue. */
+  /** Codes and statuses that replace the code or status of the catalogue. Codes have no prefix. */
   readonly variants: Readonly<
     Partial<Record<ErrorVariant, { readonly code: string; readonly status: number }>>
   >;
@@ -107,24 +107,23 @@ export interface Dialect {
    */
   readonly schemaCachePage: "guarded" | "open";
 
-  /** Parameters of writes that PostgREST ignores, such as `limit`: applied or rejected, or ignored. */
+  /** Parameters that PostgREST ignores on writes, such as `limit`. `applied`: invalid ones fail. */
   readonly writeParameters: "applied" | "ignored";
   /** How CSV represents NULL: distinct from texts by the rules of RFC 4180, or as PostgreSQL's row
    * text and the field `NULL`. */
   readonly csv: "exact" | "row text";
-  /** `select=` of a write to a relation with a primary key: all columns, or the columns of the
-   * key. */
+  /** The columns that an empty `select=` of a write returns if the relation has a primary key. */
   readonly emptySelect: "all columns" | "primary key";
-  /** A filter on an embed that is not a null test: rejected, or read as a column filter. */
+  /** Treatment of a filter that names an embed and is not a null test. `column`: it names a column. */
   readonly embedFilters: "rejected" | "column";
-  /** `...rel()` of a to-many relation: rejected, or each of its columns becomes an array. */
+  /** Treatment of `...rel()` of a to-many relation. `arrays`: each of its columns is an array. */
   readonly toManySpreads: "rejected" | "arrays";
-  /** Whether the response to OPTIONS lists QUERY, where requests may have this method. */
+  /** Whether the response to OPTIONS lists QUERY if the resource supports this method. */
   readonly queryMethod: "listed" | "not listed";
   /** `Range-Unit` in a response with `Content-Range`. */
   readonly rangeUnit: "sent" | "left out";
-  /** Shared caches that never mix up answers: caches that respect `Vary`, or caches that do not
-   * store answers to requests with `Authorization`. */
+  /** Shared caches that may store answers. `any`: all caches that respect `Vary`. `without tokens`:
+   * only caches that do not store answers to requests with `Authorization`. */
   readonly sharedCaches: "any" | "without tokens";
 }
 

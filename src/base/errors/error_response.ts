@@ -6,7 +6,7 @@ import { framingHeaders, hasBody, sendableStatus } from "./http_text.ts";
 import { DatabaseError, type ErrorFields, ServiceError } from "./service_error.ts";
 import { databaseFailureToError, type FailureContext } from "./sqlstate.ts";
 
-/** `verbose` and `advise` send all four keys, `minimal` only `code` and `message`; all send `operation`. */
+/** The members of error bodies. `verbose` and `advise`: all. `minimal`: `code`, `message`, `operation`. */
 export type ErrorVerbosity = "verbose" | "minimal" | "advise";
 
 export interface ErrorResponseOptions {
@@ -30,7 +30,7 @@ export interface ErrorResponse {
 
 const utf8 = new TextEncoder();
 
-/** A thrown value that neither the service nor PostgreSQL raised is a bug: `X00`. */
+/** Returns the error of a response. It is `X00`, a bug, if neither svc nor PostgreSQL raised `thrown`. */
 export function toServiceError(thrown: unknown, context: FailureContext): ServiceError {
   const { variants } = context.dialect;
   if (thrown instanceof ServiceError) return numbered(thrown, variants);

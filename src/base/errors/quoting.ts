@@ -1,9 +1,9 @@
 /** Limits the length of client text that an error quotes. @module */
 
-/** In UTF-16 units. PostgreSQL's names have at most 63 bytes. */
+/** Maximum length in UTF-16 units. PostgreSQL's names have at most 63 bytes. */
 const maxTextLength = 1000;
 
-/** An error lists this many names, and the number of remaining names. */
+/** Maximum number of names in an error, which also contains the number of remaining names. */
 const maxListedNames = 10;
 
 /** Returns a text for an error, cut to 1000 characters with an ellipsis. */

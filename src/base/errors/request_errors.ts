@@ -15,7 +15,7 @@ const patchTypes = [
 
 export const requestErrors = {
   parse: defineError("100", 400, (problem: {
-    /** `filter`, `tree path`, `select parameter`, … */
+    /** The part of the request that cannot be parsed: `filter`, `tree path`, `select parameter`, … */
     readonly what: string;
     readonly raw: string;
     /** One-based. */

@@ -21,8 +21,8 @@ export interface FailedOperation {
   readonly url: string;
 }
 
-/** The subject of an error, for hints. Hints never read messages: dialects change them, and
- * `lc_messages` translates PostgreSQL's messages. PostgreSQL sends most of these names as fields. */
+/** The subject of an error, from which hints are made. Hints never depend on messages, because dialects
+ * and `lc_messages` change these. PostgreSQL sends most of the names as fields of the error. */
 export interface ErrorSubject {
   /** The schema of a relation that does not exist. */
   readonly schema?: string;
@@ -57,11 +57,11 @@ export interface ErrorFields extends ErrorTexts {
   readonly own: boolean;
   readonly status: number;
   readonly subject?: ErrorSubject;
-  /** Message that dialects with errors in words send. The usual message and details then form its details. */
+  /** Message in dialects with errors in words. Its details are the usual message and details. */
   readonly inWords?: string;
   /** Position of the problem in a text. Dialects with errors in words send it as details. */
   readonly place?: string;
-  /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
+  /** Hint with `client-error-verbosity = advise` if the error has no hint. Default: by its code. */
   readonly advice?: string;
   /** The advice is for the log alone. Default: false. */
   readonly isAdviceHidden?: true;
@@ -112,7 +112,7 @@ export interface DatabaseFailure {
 /** Wraps a {@linkcode DatabaseFailure}. `errors/sqlstate.ts` decides its status. */
 export class DatabaseError extends Error {
   readonly failure: DatabaseFailure;
-  /** Index of the failed statement, from 0; -1 is BEGIN, the number of statements COMMIT. */
+  /** Index of the failed statement, from 0. BEGIN has -1, COMMIT the number of statements. */
   readonly statement: number;
 
   constructor(failure: DatabaseFailure, statement = 0) {

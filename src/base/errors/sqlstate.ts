@@ -62,7 +62,7 @@ const insufficientPrivilege = "42501";
 /** The class of connection exceptions, for example of `dblink` and of poolers. */
 const connectionException = "08";
 
-/** SQLSTATEs whose messages can name a node of Citus. Citus has no state for them alone. */
+/** SQLSTATEs of errors whose messages can name a node of Citus. Other errors have them, too. */
 const nodeStates = /^(?:08|28|53|55|57|58|XX)/;
 
 /** A node in a text of Citus: `remote node web_anon@10.0.0.7:5432 failed`, `to shard 9 on db-1:5432`. */
@@ -72,8 +72,8 @@ const nodePattern =
 /** The states of closed connections: shutdowns, crashes, idle sessions. */
 const endOfConnection = /^57P0[1-5]$/;
 
-/** Returns the status of a PostgreSQL error. Full-control states set it themselves; rules of the
- * dialect precede the common ones. */
+/** Returns the status of a PostgreSQL error. An error with a full-control state contains its status.
+ * Rules of the dialect take precedence over {@linkcode statusBySqlstate}. */
 export function statusOf(
   failure: DatabaseFailure,
   { authenticated, dialect }: Pick<FailureContext, "authenticated"> & {

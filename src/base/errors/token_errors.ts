@@ -13,7 +13,7 @@ function invalidToken(message: string, details: string | null = null, advice?: s
   };
 }
 
-/** Advises the sender of a key that is neither a JWT nor listed. */
+/** Hint for a client whose key is not a JWT and not in `api-keys`. */
 export const keyHint = "Send a JWT, or list the SHA-256 of the key in api-keys";
 
 export const tokenErrors = {

@@ -10,9 +10,9 @@ export function isResponseCoding(text: string): text is ResponseCoding {
 }
 
 /**
- * Returns the coding of highest weight that the client accepts (RFC 9110, section 12.5.3); of equal
- * ones, the first in `offered`. Returns null for an uncoded response: without the header, if the
- * client prefers `identity`, or if it accepts none of `offered`.
+ * Returns the coding of highest weight that the client accepts (RFC 9110, section 12.5.3). If weights
+ * are equal, returns the first in `offered`. Returns null for an uncoded response: without the
+ * header, if the client prefers `identity`, or if it accepts no coding of `offered`.
  */
 export function chooseCoding(
   acceptEncoding: string | null,

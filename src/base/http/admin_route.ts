@@ -4,14 +4,14 @@
 export interface Peer {
   /** Address without port; null for a Unix socket; undefined if it is not known. */
   readonly client: string | null | undefined;
-  /** Whether the program that runs the admin server vouches for the client. Default: false. */
+  /** Whether the program that runs the admin server has verified the client. Default: false. */
   readonly isTrusted?: boolean;
 }
 
 /**
- * Protection of a path. `open`: any client may request it. `page`: a file of the console, which has no
- * data. `inner`: data that a person reads with any client. `data`: data that only the console's page may
- * request.
+ * Protection of a path. `open`: any client may request it. Other paths need access to inner paths.
+ * `page`: a file of the console, which needs no `admin-token`. `inner`: data that any program may
+ * request. `data`: data that only the console's page may request.
  */
 export type Protection = "open" | "page" | "inner" | "data";
 
@@ -33,7 +33,7 @@ export function open(respond: Route): GuardedRoute {
   return { protection: "open", respond: async (request) => await respond(request) };
 }
 
-/** Returns a route whose response pages of other sites cannot load. */
+/** Returns an inner route. Browsers do not load its response into pages of other sites. */
 export function guarded(respond: Route): GuardedRoute {
   return {
     protection: "inner",

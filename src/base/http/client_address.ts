@@ -121,7 +121,7 @@ const forwardedField =
 
 const forwardedPart = /,|([\w!#$%&'*+.^`|~-]+)=([^",; \t]+|"(?:[^"\\]|\\.)*")/gs;
 
-/** Returns `for` of each element of `Forwarded`; an empty text where it lacks or is repeated. */
+/** Returns `for` of each element of `Forwarded`; an empty text if an element has no or several `for`. */
 function forwardedFor(value: string): string[] {
   if (!forwardedField.test(value)) return [];
   const elements: string[][] = [[]];

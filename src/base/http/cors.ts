@@ -34,8 +34,8 @@ const ofLiveQueries = ["handle", "offset", "schema", "cursor", "up-to-date"]
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
 
-/** Returns the headers of an allowed preflight, else null. Without a list of origins, all are
- * allowed. `takesQuery`: the method QUERY is allowed. */
+/** Returns the headers of an allowed preflight, else null. If `allowedOrigins` is null, all origins
+ * are allowed. `takesQuery`: the method QUERY is allowed. */
 export function preflightHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,

@@ -24,7 +24,7 @@ export function readTagList(value: string, maxTags: number): TagList | null {
     tags.push({ isWeak: match[1] !== undefined, opaque: match[2]! });
     at = listedTag.lastIndex;
   }
-  // A comma at the end announces a tag that is missing.
+  // After a comma at the end, a tag is missing.
   return tags.length === 0 || text.endsWith(",") ? null : tags;
 }
 
@@ -55,8 +55,8 @@ export function codedTag(tag: string, coding: ResponseCoding): string {
   return tag.endsWith('"') ? `${tag.slice(0, -1)}-${coding}"` : tag;
 }
 
-/** Returns the form of a tag that a condition names: the tag of a coded representation, or the tag
- * itself. */
+/** Returns a tag with the suffix of a coding if the condition contains it in this form, otherwise the
+ * tag itself. */
 export function namedTag(tag: string, condition: string): string {
   const coded = responseCodings.map((coding) => codedTag(tag, coding));
   return coded.find((each) => condition.includes(each)) ?? tag;

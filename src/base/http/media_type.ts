@@ -1,6 +1,6 @@
 /** Media types of requests and responses. @module */
 
-/** In the order of the response header. */
+/** Options of a plan's media type, in the order in which the response header lists them. */
 const planOptions = ["analyze", "verbose", "settings", "buffers", "wal"] as const;
 
 export type PlanOption = typeof planOptions[number];

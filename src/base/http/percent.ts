@@ -1,4 +1,4 @@
-/** Percent-encoding, and decoding as lenient as servers are: an invalid escape is kept. @module */
+/** Percent-encoding, and decoding that leaves an invalid escape unchanged, as servers do. @module */
 
 /** How bytes that are not UTF-8 decode: `replace` makes U+FFFD, `reject` fails. */
 export type Invalid = "replace" | "reject";

@@ -4,7 +4,7 @@ import type { HeaderList } from "../lib/header_list.ts";
 /** The headers that most answers depend on. */
 export const standardVary = ["Vary", "Accept, Prefer, Range"] as const;
 
-/** Returns headers whose `Vary` names fields of the request. */
+/** Returns headers whose `Vary` also contains `fields`, which are names of request headers. */
 export function withVary(headers: HeaderList, fields: readonly string[]): HeaderList {
   return varyBy(fields)(headers);
 }

@@ -3,14 +3,14 @@ import type { SpoolSpace, TemporaryFile } from "./spool_file.ts";
 
 /** A body that stores bytes in a spool. */
 export interface BodySpoolUser {
-  /** Returns how many milliseconds its reader has read nothing. */
+  /** Returns the milliseconds since the body's reader has read bytes. */
   idleFor(): number;
   /** Discards the stored bytes. The reader gets an error. */
   evict(): void;
 }
 
 interface BodySpoolOptions {
-  /** Shared with the files of request bodies. */
+  /** The space of temporary files, which is shared with request bodies. */
   readonly space: SpoolSpace;
   /** Initial value of {@linkcode BodySpool.maxFileBytes}. */
   readonly maxFileBytes: number;

@@ -1,6 +1,6 @@
 /** Makes the engine free memory after work that used much of it. @module */
 
-/** Size of a buffer that makes the engine collect garbage. It is never written, so it occupies no memory. */
+/** Size of the buffer whose allocation starts a collection. It is never written, so it takes no memory. */
 const announcedBytes = 256 * 1024 * 1024;
 
 /** Makes the engine collect garbage in slices from now on. Without it, V8 waits until the heap has
@@ -9,6 +9,6 @@ export function collectGarbage(): void {
   try {
     new ArrayBuffer(announcedBytes);
   } catch {
-    // The process has a limit of addresses. The engine collects when it has to.
+    // A limit of the address space can refuse the buffer. V8 then collects when it needs memory.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A member of a doubly linked list, which contains the links. A member is in one list at most, and
- * is removed in constant time. A `Set` with many changes would rehash often, and its discarded
- * tables would keep members in memory until a full garbage collection. @module
+ * A doubly linked list, whose members contain the links. A member is in at most one list, and is
+ * removed in constant time. A `Set` with many changes would rehash often. Its old tables would keep
+ * members in memory until a full garbage collection. @module
  */
 
 export interface ListMember<Item extends ListMember<Item>> {
@@ -56,7 +56,7 @@ export class LinkedList<Item extends ListMember<Item>> {
     this.#size--;
   }
 
-  /** Iterates from the first member; each may be removed in its turn. */
+  /** Iterates from the first member. The loop may remove the current member. */
   *[Symbol.iterator](): Iterator<Item> {
     for (let item = this.#first; item !== null;) {
       const { next } = item;

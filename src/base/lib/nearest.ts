@@ -5,8 +5,8 @@ import { distance } from "fastest-levenshtein";
 const maxWordLength = 64;
 
 /**
- * Returns the candidate with the smallest edit distance to `word`, or null if the
- * smallest exceeds two edits and a third of the word. Letter case decides between equal candidates.
+ * Returns the candidate with the smallest edit distance to `word`. Returns null if the distance
+ * exceeds both two edits and a third of the word. Letter case decides between equal candidates.
  */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   if (word.length > maxWordLength) return null;

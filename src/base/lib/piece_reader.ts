@@ -10,10 +10,10 @@ export interface PieceReader {
   readonly cancel: () => Promise<void>;
 }
 
-/** How a byte stream is read. Other streams allocate their chunks. */
+/** How a byte stream is read. Streams of other types return their chunks unchanged. */
 type PieceLength =
   | { readonly kind: "buffer"; readonly bytes: number }
-  /** The stream returns one chunk per read. They are joined. */
+  /** The stream returns one chunk per read, and the reader joins several chunks. */
   | { readonly kind: "joined"; readonly pause: () => Promise<void> };
 
 export function pieceReader(
@@ -52,11 +52,11 @@ function byobReader(stream: ReadableStream<Uint8Array>): ReadableStreamBYOBReade
   }
 }
 
-/** Bytes of the buffer while most chunks are shorter. */
+/** Bytes of the buffer for a read, while most chunks are shorter. */
 const shortBufferBytes = 512;
-/** Bytes of the buffer otherwise. A chunk of 4 KiB and its framing fit. */
+/** Bytes of the buffer while chunks fill the short one. A chunk of 4 KiB and its framing fit. */
 const longBufferBytes = 4096 + 16;
-/** Bytes of one chunk: 128 short buffers. */
+/** Maximum bytes of a joined chunk: 128 short buffers. */
 const pieceBytes = 128 * shortBufferBytes;
 /** Share of its buffer that chunks must fill on average before the reader uses the long buffer. */
 const fullShare = 0.9;

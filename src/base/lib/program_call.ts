@@ -27,7 +27,7 @@ export function programCall(): string {
   return call ??= callOf(processStart());
 }
 
-/** Returns the words that call the program after a start, quoted for the shell. */
+/** Returns the words that would repeat this start of the program, quoted for the shell. */
 export function callOf(start: ProcessStart): string {
   if (start.isCompiled) return "svc";
   return start.module.endsWith(".ts") ? checkoutCall(start) : installedCall(start);

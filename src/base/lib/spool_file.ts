@@ -51,14 +51,14 @@ export function temporaryFiles(): (() => TemporaryFile) | null {
 
 const isWorkerd = globalThis.navigator?.userAgent === "Cloudflare-Workers";
 
-/** Opens a file that only this process can read, and unlinks it: no file remains. */
+/** Opens a file that only this process can read, and unlinks it, so that it ends with the process. */
 function openFile(fs: BuiltinModule<"node:fs">, folder: string): TemporaryFile {
   const path = `${folder}/svc-${crypto.randomUUID()}`;
   const file = fs.openSync(path, "wx+", 0o600);
   fs.unlinkSync(path);
   return {
     write(part, position) {
-      // workerd compares the offset with the bytes before the view, too, and refuses such views.
+      // workerd can refuse a view that does not begin at the first byte of its buffer.
       const bytes = isWorkerd && part.byteOffset > 0 ? part.slice() : part;
       for (let at = 0; at < bytes.length;) {
         at += fs.writeSync(file, bytes, at, bytes.length - at, position + at);
@@ -89,7 +89,7 @@ export class SpoolFile {
   readonly #file: TemporaryFile;
   readonly #options: SpoolOptions;
   readonly #lengths: number[] = [];
-  /** Bytes of the open chunk, and of all chunks. */
+  /** Bytes of the chunk that is being written. `#length` has the bytes of all chunks. */
   #pieceLength = 0;
   #length = 0;
   #isClosed = false;

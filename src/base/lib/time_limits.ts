@@ -51,15 +51,15 @@ export async function untilIdle(
   }
 }
 
-/** Settles as the work does, or rejects with the error that `limit` passes to its argument.
- * `limit` returns a function that cancels it. */
+/** Settles as the work does, or rejects with the error that `limit` passes to `report`. `limit` starts
+ * timers, and returns a function that cancels them. */
 async function limited<Value>(
   work: Promise<Value>,
   limit: (report: (error: Error) => void) => () => void,
 ): Promise<Value> {
   const over = deferred<never>();
   const stop = limit(over.reject);
-  // It may fail later.
+  // After the limit, nothing awaits the work, which may reject.
   work.catch(() => {});
   try {
     return await Promise.race([work, over.promise]);
@@ -77,7 +77,7 @@ export class Deadline {
   #cancel: () => void = () => {};
   readonly #listeners = new Set<() => void>();
 
-  /** Creates a limit; 0 ms means none. It is also exceeded when `outer` is. Default: no outer limit. */
+  /** Creates a limit; 0 ms sets no limit. If `outer` is exceeded, so is this limit. Default: null. */
   constructor(
     milliseconds: number,
     clock: Pick<Clock, "now" | "schedule">,
@@ -105,8 +105,8 @@ export class Deadline {
     return this.isOwnOver || this.#outer?.isOver === true;
   }
 
-  /** Runs a function when the limit is exceeded, at once if it already is. Returns a function that
-   * cancels this. */
+  /** Runs a function when the limit is exceeded, or at once if it already is. The caller cancels this
+   * by the returned function. */
   onOver(run: () => void): () => void {
     if (this.isOver) {
       run();
@@ -120,7 +120,7 @@ export class Deadline {
     };
   }
 
-  /** Stops the timer, so that a limit not exceeded yet never is. */
+  /** Stops the timer. If the limit is not exceeded yet, it never will be. */
   clear(): void {
     this.#cancel();
     this.#listeners.clear();
@@ -187,8 +187,8 @@ const dividedRate = { minBytesPerSecond: 64 * 1024, allowanceMs: 5000 };
 
 /**
  * The pace at which a body must arrive while other clients wait for its connection. Time is measured
- * only while the service waits for the client. A client may send nothing for `allowanceMs` of
- * it.
+ * only while the service waits for the client. A client may send nothing for `allowanceMs` of this
+ * time.
  */
 export class BodyPace {
   #bytes = 0;

@@ -16,8 +16,8 @@ export const schedule: Schedule = (run, milliseconds) => {
   return () => clearTimeout(timer);
 };
 
-/** Returns the milliseconds until the next full second of a clock. Periodic work waits for it, so
- * that the process wakes once for all of it. */
+/** Returns the milliseconds until the next full second of a clock. Periodic tasks run at full seconds,
+ * so that the process wakes once for all of them. */
 export function untilNextSecond(now: number): number {
   return Math.ceil(1000 - now % 1000);
 }

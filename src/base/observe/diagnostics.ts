@@ -109,7 +109,7 @@ export const diagnostics = {
   "revocations-loaded": info(({ count }: { count: number }) =>
     `Loaded ${count} revocations of tokens`
   ),
-  /** Retries until the next success are not reported. The old list stays. */
+  /** Failed retries are not reported until one succeeds. The previous list stays in use. */
   "revocations-failed": error(withError("Failed to load the revocations of tokens. ")),
   /** Further failed polls are not reported until one succeeds. */
   "live-poll-failed": error(withError("Failed to read the changes for live queries. ")),
@@ -152,7 +152,7 @@ export const diagnostics = {
     `Agent as ${redact(role)}: ${redact(`${tool} ${method} ${target}`)} ${status}` +
     (rows === null ? "" : ` ${rows} rows`)
   ),
-  /** Deprecated. `uses` holds pairs of target and alias. Reported before the request itself. */
+  /** A deprecated way to address embeds. `uses` has pairs of target and alias. Precedes the request. */
   "target-names-used": warning((
     { uses, method, target }: { uses: readonly TargetNameUse[]; method: string; target: string },
   ) => [

@@ -55,8 +55,8 @@ function requestLevel(status: number): LogLevel {
   return status >= 400 ? "warn" : "info";
 }
 
-/** Members that are left out: each line has them already, or they are thrown values, whose text is
- * in the message. */
+/** Members of events that are not copied into a line, because each line has other members of these
+ * names. */
 const otherMembers: ReadonlySet<string> = new Set(["event", "kind", "level", "message", "time"]);
 
 function fieldsOf(event: Diagnostic): string {

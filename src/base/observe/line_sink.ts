@@ -1,8 +1,8 @@
-/** Options of a line sink, which buffers log lines and writes many at once, so that requests do not
- * wait for the log. @module */
+/** Buffers log lines and writes many of them at once, so that requests do not wait for the log.
+ * @module */
 
 interface LineSinkOptions {
-  /** Writes all bytes. The sink waits for it to settle and ignores rejections. */
+  /** Writes all bytes. The sink awaits the promise and ignores a rejection. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
   /** Runs a function later and returns a function that cancels it. Default: after 10 ms. */
   readonly schedule?: (run: () => void) => () => void;

@@ -59,7 +59,7 @@ export interface QueriedRequest {
 type CountedEvent =
   /** A limit refused a request under overload. */
   | { readonly kind: "request-shed"; readonly reason: ShedReason }
-  /** A client has connected. Servers that leave that to `Deno.serve` do not report it. */
+  /** A client has connected. Not reported if `Deno.serve` accepts the connections. */
   | { readonly kind: "connection-opened" }
   | { readonly kind: "connection-closed"; readonly reason: ConnectionEnd };
 

@@ -26,7 +26,7 @@ interface ReporterOptions {
   /** Returns the minutes by which local time is ahead of UTC at a time. Default: the clocks of the
    * system. */
   readonly offsetMinutes?: (epochMs: number) => number;
-  /** The words of calls that the log advises. */
+  /** The words that run this program, for advice in the log. */
   readonly call: CallWords;
   readonly access: Pick<LineSink, "add">;
   readonly diagnostics: Pick<LineSink, "add">;
@@ -34,7 +34,7 @@ interface ReporterOptions {
   readonly schedule?: Schedule;
 }
 
-/** Milliseconds after a logged pool timeout during which further ones share one line. */
+/** Milliseconds after a logged pool timeout during which further timeouts share one line. */
 const timeoutWindowMs = 5000;
 
 /** Lowest status of the requests that each level logs. */

@@ -11,7 +11,7 @@ export interface BinaryValue {
 /** A parameter's value: text, the UTF-8 bytes of text, a binary value, or SQL NULL. */
 export type ParamValue = string | Uint8Array | BinaryValue | null;
 
-/** A fragment keeps its parts, so that joining fragments copies no text. */
+/** A part of a fragment. Fragments contain other fragments, so that joining them copies no text. */
 type Part = string | Param | Sql;
 
 /** One parameter. A fragment that contains the same object twice sends its value once. */
@@ -149,9 +149,9 @@ export function ordinal(position: number): Sql {
 }
 
 /**
- * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. For a
- * LIMIT parameter, a generic plan expects a tenth of all rows. It often costs more than a custom
- * plan, so PostgreSQL would plan each execution again. Four digits bound the number of statements.
+ * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. A generic
+ * plan expects a LIMIT parameter to return a tenth of all rows. Such a plan often costs more than a
+ * custom plan, so PostgreSQL would plan each execution. Four digits bound the number of statements.
  */
 export function smallNumber(digits: string): Sql {
   return /^[0-9]{1,4}$/.test(digits) ? makeSql([String(Number(digits))]) : param(digits);

@@ -1,7 +1,7 @@
 /** Writes names as SQL, with quotes only where PostgreSQL needs them. @module */
 import { quoteIdent } from "./fragment.ts";
 
-/** Keywords of PostgreSQL 18 that are not names without quotes: `pg_get_keywords()`, not unreserved. */
+/** Keywords of PostgreSQL 18 that need quotes as names: `pg_get_keywords()` without unreserved ones. */
 const keywords: ReadonlySet<string> = new Set(
   ("all analyse analyze and any array as asc asymmetric authorization between bigint binary bit " +
     "boolean both case cast char character check coalesce collate collation column concurrently " +

@@ -49,7 +49,8 @@ export function placeOfCharacter(text: string, number: number): TextPlace {
 
 /**
  * Returns the place of an error in a text as `line:column`, or the line of the failed statement if
- * PostgreSQL gives no position. `position` counts characters from 1, `completed` the statements before.
+ * PostgreSQL gives no position. `position` counts characters from 1. `completed` is the number of
+ * statements before.
  */
 export function failurePlace(
   text: string,
@@ -80,7 +81,7 @@ const patterns = {
   dollarQuote: /\$(?:[\p{L}_\u{80}-\u{10ffff}][\p{L}\p{N}_\u{80}-\u{10ffff}]*)?\$/uy,
 } as const;
 
-/** Keywords are shorter. */
+/** Maximum length of a word in the tracker, which looks for shorter keywords only. */
 const longestWord = 16;
 
 function match(pattern: RegExp, text: string, at: number): number {
@@ -121,7 +122,7 @@ function wordOrOther(text: string, at: number): Token {
   return token("other", at + Math.max(number, text.codePointAt(at)! > 0xffff ? 2 : 1));
 }
 
-/** Comments nest. */
+/** Matches a comment, which may contain other comments. */
 function comment(text: string, start: number): Token {
   const pattern = /\/\*|\*\//g;
   pattern.lastIndex = start;
