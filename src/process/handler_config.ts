@@ -14,14 +14,14 @@ type ProcessOption =
 /** Options that the handler does not have, or documents differently. */
 type DescribedOption = "dbSchemas" | "dbUri" | "dialect" | "jwtSecret" | "wingOptions";
 
-/** The operations as text. */
+/** The options of the wing `operations`. The handler takes the operations as a JSON text. */
 interface OperationValues extends Omit<OptionValues<typeof operationOptions>, "operations"> {
   readonly operations: string | null;
 }
 
 /**
- * Options of the configuration, named by their keys in camel case. The page *Options* of the documentation
- * describes each with its default; the npm package has this as an interface with comments.
+ * Options of the configuration, named by their keys in camel case. The page *Options* of the
+ * documentation describes each option. In the npm package, this type is an interface with comments.
  */
 export type HandlerConfig = Partial<
   & Omit<Config, ProcessOption | DescribedOption>

@@ -75,7 +75,7 @@ export function hostOf(config: object): HostOpener | null {
 export const recordSql: CommandContext["recordSql"] = (login, tables) =>
   partOfWings("recordSql")?.(login, tables) ?? "";
 
-/** Returns a part of the wing that has it. */
+/** Returns the member `name` of the first wing that has this member. */
 function partOfWings<Name extends keyof Wing>(name: Name): Wing[Name] | undefined {
   return wings.find((wing) => wing[name] !== undefined)?.[name];
 }

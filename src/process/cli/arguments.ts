@@ -31,7 +31,7 @@ export interface ArgumentContext {
 }
 
 export interface ServeFlags {
-  /** Whether to reload after file changes, and to observe the schema. */
+  /** Whether to reload when the configuration file or the schema changes. */
   readonly watches: boolean;
   /** Opens the console in a browser. */
   readonly opensConsole: boolean;
@@ -139,7 +139,7 @@ class ArgumentError extends Error {}
 
 /** A flag as typed. */
 interface FlagToken {
-  /** Without the value: `--db-pool`. */
+  /** The flag without its value: `--db-pool`. */
   readonly name: string;
   /** Null if the flag has no value. */
   readonly value: string | null;

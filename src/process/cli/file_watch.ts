@@ -10,7 +10,7 @@ export interface FileWatchOptions {
   readonly stateOf?: (path: string) => string;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const intervalMs = 1000;
 
 /** Checks the file each second. Returns a function that stops the checks. */

@@ -47,6 +47,6 @@ async function key({ config: args, flags }: CommandCall): Promise<number> {
 }
 
 function newKey(): string {
-  // As many random bytes as the hash has.
+  // The number of random bytes is the length of the hash.
   return `svc_${base64url.encode(crypto.getRandomValues(new Uint8Array(32)))}`;
 }

@@ -144,7 +144,7 @@ async function serveConfig(
   events: ServeEvents = {},
   flags = noServeFlags,
 ): Promise<number> {
-  // Listeners are added first, so that no signal after the read of the configuration is lost.
+  // Listens before it reads the configuration, so that a signal during the read causes a reload later.
   const reloads = new ReloadSignals();
   const defaults = flags.watches ? watchDefaults : {};
   const { reader, database, quick } = await openStart(args, { ports: "serves", defaults });
@@ -178,5 +178,5 @@ async function serveConfig(
   }
 }
 
-/** Defaults of `--watch`. */
+/** Defaults of options if the flag `--watch` is set. */
 const watchDefaults: Partial<Config> = { dbSchemaWatch: "auto" };

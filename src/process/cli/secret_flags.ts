@@ -27,8 +27,8 @@ function warning(key: string, { name, value }: ConfigFlag): string | null {
     `set ${variableFor(key, name)} instead`;
 }
 
-/** Returns the environment variables to use in place of a flag. `SVC_DB_URI` is not among them,
- * because it would end quick mode. */
+/** Returns the environment variables to use in place of a flag. Omits `SVC_DB_URI`, because a call with
+ * this variable is not in quick mode. */
 function variableFor(key: string, name: string): string {
   return name === connectionName ? "PGPASSWORD or DATABASE_URL" : environmentName(key);
 }

@@ -37,7 +37,7 @@ export function isQuickMode(
     Boolean(environment["DATABASE_URL"]) && dialect !== pgrstDialect.name;
 }
 
-/** Whether quick mode chooses the ports. */
+/** Whether the call serves, so that quick mode chooses free ports. */
 export type PortUse = "serves" | "serves nothing";
 
 /** Reads the configuration. Rejects with a {@linkcode CannotConnectError} if the database of quick
@@ -83,7 +83,7 @@ export async function openStart(
   }
 }
 
-/** Defaults for the first reading, by which unset options are recognised. */
+/** Default in the first read of the configuration. An option that still has it is unset. */
 const unsetSchemas: readonly string[] = [];
 const unsetPort = -1;
 

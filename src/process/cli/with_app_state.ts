@@ -11,8 +11,8 @@ import type { ConfigArguments } from "../../state/config/config_files.ts";
 import type { QuickSettings } from "../../api/command.ts";
 import { hostOf } from "../wings.ts";
 
-/** Runs a task with a service. If the configuration has tenants, calls `withTenants` instead.
- * Rejects if the configuration is invalid, or if the task rejects. */
+/** Runs a task with a service that serves no requests. If the configuration has tenants, calls
+ * `withTenants` instead. Rejects if the configuration is invalid, or if the task rejects. */
 export async function withAppState<Result>(
   args: ConfigArguments,
   run: (appState: AppState, quick: QuickStart | null) => Promise<Result>,
@@ -27,7 +27,7 @@ export async function withAppState<Result>(
     await database.embedded?.start();
     const { observe } = log;
     const source = () => initialSource;
-    // A fatal failure also rejects the task, which ends the process.
+    // After a fatal failure the task rejects, and this rejection ends the process.
     const onFatal = () => {};
     const appState = await AppState.create({ source, database, now: Date.now, observe, onFatal });
     const result = await run(appState, quick);
@@ -38,7 +38,7 @@ export async function withAppState<Result>(
   }
 }
 
-/** Does the same for commands that need the database. Rejects with a {@linkcode CannotConnectError}. */
+/** Like {@linkcode withAppState}, but rejects with `CannotConnectError` if no database is reachable. */
 export async function withDatabase(
   args: ConfigArguments,
   run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,

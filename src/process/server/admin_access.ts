@@ -85,9 +85,9 @@ function isForwarded(headers: Headers): boolean {
 }
 
 /**
- * Returns whether a page other than the console may have sent the request. Forms and simple
- * requests cannot have the header `Console`. Other requests are prevented by the missing CORS
- * headers.
+ * Returns whether a page other than the console may have sent the request. Forms and simple requests
+ * cannot have the header `Console`. For other requests, browsers require CORS headers, which the
+ * admin server does not send.
  */
 function isForeign(request: Request): boolean {
   const { headers, method } = request;
@@ -107,7 +107,7 @@ function isOriginOf(origin: string, host: string): boolean {
 /** Number of wrong tokens of a peer within {@linkcode windowMs} after which it is refused. */
 const maxFailures = 10;
 
-/** Milliseconds in which failures are counted, and for which a peer is refused. */
+/** Milliseconds after the first failure in which failures are counted; also the time of a refusal. */
 const windowMs = 60_000;
 
 /** Maximum number of peers that are stored. The oldest is dropped first. */
@@ -143,7 +143,7 @@ export class TokenGuard {
     const previous = now - record.since < windowMs ? record : { since: now, count: 0 };
     if (previous.count >= maxFailures) return tooManyTokens;
     const count = previous.count + 1;
-    // The minute of refusal begins with the last failure that was counted.
+    // A refusal lasts a minute from the failure that reaches the maximum.
     const since = count >= maxFailures ? now : previous.since;
     this.#failures.delete(peer);
     this.#failures.set(peer, { since, count });

@@ -78,10 +78,10 @@ export function withConsole(
 /** Seconds without database work after which shutdown ignores open requests, which may never be complete. */
 const drainIdleSeconds = 20;
 
-/** Milliseconds to close the connections, because a server may not respond. */
+/** Maximum milliseconds to close connections to PostgreSQL, because a server may not respond. */
 const closeTimeoutMs = 500;
 
-/** Resolves when servers have responded to all requests, or when open requests cause no work. */
+/** Resolves when all requests have a response, or when open requests have caused no work for 20 s. */
 export async function untilResponded(
   servers: Promise<unknown>,
   isBusy: () => boolean,
@@ -124,7 +124,7 @@ type ServedConfig = Pick<
 /** Returns the limits of connections to the API; null if no limit is set. */
 export function connectionLimits(config: ServedConfig): ConnectionLimits | null {
   const keys = limitKeys(config);
-  // After a body that stalled, the connection has to be closed.
+  // The timeout of bodies needs a server that can close a single connection.
   if (keys.length === 0 && config.serverBodyTimeout === 0) return null;
   return {
     keys,
@@ -146,8 +146,8 @@ export interface ShutdownWait {
   readonly schedule?: Schedule;
 }
 
-/** Resolves when the period is over or cut short. In its second half, each response closes its
- * connection, so that clients without a balancer connect to another server. */
+/** Resolves when the period is over, or when `cut` resolves. In the second half of the period, each
+ * response closes its connection, so that clients without a balancer connect to another server. */
 export async function waitBeforeShutdown(
   { period, appState, api, cut, observe, schedule }: ShutdownWait,
 ): Promise<void> {

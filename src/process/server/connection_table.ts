@@ -1,5 +1,5 @@
-/** The open connections of clients, by state. The table closes connections that exceed a timeout,
- * or when there are too many. @module */
+/** The open connections of clients, by state. The table closes connections that exceed a timeout, and
+ * inactive ones if there are too many connections. @module */
 import type { Clock } from "../../base/lib/clock.ts";
 import { type Deferred, deferred } from "../../base/lib/deferred.ts";
 import { LinkedList, type ListMember } from "../../base/lib/linked_list.ts";
@@ -23,10 +23,10 @@ export interface ConnectionTableOptions {
   readonly observe: (event: Observation) => void;
 }
 
-/** Period of the check for timeouts, by which connections may be closed late. */
+/** Period of the check for timeouts. A connection may be closed late by this time. */
 const checkPeriodMs = 1000;
-/** A response that is sent for this long is closed if new connections need room. Otherwise slow
- * readers could occupy all connections. */
+/** Milliseconds of sending after which a connection is closed if new connections need room. Otherwise
+ * slow readers could occupy all connections. */
 const maxContendedSendingMs = 30_000;
 
 /** Time for the last bytes of a response before its connection is closed. */
@@ -37,7 +37,7 @@ export interface OpenConnection extends ListMember<OpenConnection> {
   since: number;
   /** Ends the connection at once. */
   readonly abort: () => void;
-  /** Requests without a response. */
+  /** Number of requests to which the handler has not responded. */
   handling: number;
   /** Number of requests whose response is not completely sent. */
   open: number;
@@ -59,7 +59,7 @@ export class ConnectionTable {
   readonly #closing = new LinkedList<OpenConnection>();
   readonly #timer: OneShotTimer;
   #size = 0;
-  /** Settles when a connection ends or becomes idle; null if nothing waits for that. */
+  /** Resolves when a connection ends or becomes idle; null if no client waits for a connection. */
   #room: Deferred<void> | null = null;
 
   constructor(options: ConnectionTableOptions) {
@@ -142,9 +142,9 @@ export class ConnectionTable {
   }
 
   /**
-   * Returns the connection that has been without a request longest, or that sends for too long.
-   * Connections in the state closing have a second left, because their clients still send and would
-   * lose the response.
+   * Returns the connection that has been without a request for the longest time, otherwise one that
+   * has been sending for too long. Skips connections in the list `#closing`: their clients still send,
+   * and have a second to read the response.
    */
   #victim(): OpenConnection | null {
     const [unused, idle] = [this.#unused.first, this.#idle.first];

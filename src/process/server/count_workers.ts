@@ -27,11 +27,11 @@ export function countWorkers(
   return workers;
 }
 
-/** Returns why threads cannot share an address. Node has no option for that. Systems other than
- * Linux do not distribute connections. */
+/** Returns why threads cannot share an address. Node cannot share an address between threads. Systems
+ * other than Linux do not distribute the connections. */
 function addressLimit(): Machine["addressLimit"] {
   if (!("Deno" in globalThis) || process.platform !== "linux") return "system";
-  // The flag that permits to share an address also defines this function.
+  // The flag `--unstable-net` permits to share an address, and also defines this function.
   return "listenDatagram" in Deno ? null : "unstable-net";
 }
 

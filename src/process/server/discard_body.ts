@@ -15,7 +15,7 @@ import { hasBody } from "../../base/errors/http_text.ts";
 const maxSilenceMs = 5_000;
 /** Maximum number of periods of `maxSilenceMs`, even if bytes still arrive. */
 const maxPeriods = 6;
-/** Maximum bytes. No body that could be stored is longer. */
+/** Maximum bytes to discard. PostgreSQL cannot store a longer body. */
 const maxDiscardedBytes = 1024 * 1024 * 1024;
 /** Bytes of the buffer that a body is read through. */
 const bufferBytes = 64 * 1024;
@@ -33,7 +33,7 @@ export async function discardBody(
   { body, headers }: Pick<Request, "body" | "headers">,
   { schedule = defaultSchedule, pause = turn }: DiscardOptions = {},
 ): Promise<void> {
-  // Another reader of the body reads it to its end.
+  // If the body is locked, its reader reads it to the end.
   if (body === null || body.locked) return;
   const { next, cancel } = pieceReader(
     body,
@@ -58,7 +58,7 @@ export async function discardBody(
   }
 }
 
-/** Calls a function after a period without a change of the count, and after the last period. */
+/** Calls `stop` after a period in which `count` has not changed, at the latest after the last period. */
 function eachPeriod(schedule: Schedule, count: () => number, stop: () => void): () => void {
   let seen = 0;
   let periods = 0;
@@ -82,7 +82,7 @@ export function mayHaveUnreadBody(
 }
 
 export function mayHaveBody({ method, headers }: Pick<Request, "method" | "headers">): boolean {
-  // The Fetch standard gives these methods no body.
+  // In the Fetch standard, requests with these methods have no body.
   if (method === "GET" || method === "HEAD") return false;
   return headers.has("content-length") || headers.has("transfer-encoding");
 }

@@ -77,8 +77,8 @@ export class Drain {
     }
   }
 
-  /** Holds responses while no body arrives. For servers that interrupt bodies when they close.
-   * While a body arrives, responses are released, for at most `maxBodyMs`. */
+  /** Holds responses while no body arrives, and releases them while a body arrives, for at most
+   * `maxBodyMs`. Servers that interrupt bodies when they close need this. */
   async holdBetweenBodies(schedule?: Schedule): Promise<void> {
     let isOver = false;
     const holdAgain = async () => {

@@ -16,7 +16,7 @@ export interface ClientInfo {
   readonly close?: () => void;
   /** Returns whether other clients wait for a connection. Absent if they never do. */
   readonly isContended?: () => boolean;
-  /** Called when the whole body has arrived. Default: the response shows it. */
+  /** Called when the whole body has arrived. Default: the end of the response shows that. */
   readonly bodyReceived?: () => void;
 }
 

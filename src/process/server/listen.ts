@@ -117,7 +117,7 @@ function keepListening(
   };
 }
 
-/** Waits, and lets the server receive what has arrived. On a busy machine, a timer may be late. */
+/** Waits. Then lets the server receive the requests that have arrived, because a timer may be late. */
 async function waitAndReceive(milliseconds: number): Promise<void> {
   await wait(milliseconds);
   await turn();
@@ -172,14 +172,14 @@ async function respondBeforeBody(
   response: Response,
   { close, bodyReceived = () => {} }: ClientInfo,
 ): Promise<Response> {
-  // A client that stalled would let the server wait again.
+  // The client has stalled, so the server does not wait for the rest of the body.
   const isLate = response.status === requestTimeout;
   if (close === undefined) {
     if (isLate) bodyReceived();
     else void discardBody(request).then(bodyReceived);
     return response;
   }
-  // Deno leaves such a connection open if the body never ends.
+  // If the body never ends, Deno does not close the connection in spite of the header.
   const closes = response.headers.get("connection") === "close";
   const held = isLate ? response : await endAfterBody(request, response);
   if (closes) close();

@@ -10,7 +10,7 @@ export interface Log {
   readonly observe: (event: Observation) => void;
   /** Sets the function that returns the current settings. */
   readonly setSettings: (settings: () => LogSettings) => void;
-  /** Adds formatted lines: texts without the last line feed, possibly empty. */
+  /** Adds formatted lines. Each text may be empty, and does not end with a line feed. */
   readonly addLines: (lines: { readonly access: string; readonly diagnostics: string }) => void;
   /** Also passes each line of the diagnostic log to a function. */
   readonly tapDiagnostics: (take: (line: string) => void) => void;
@@ -31,7 +31,7 @@ export function openLog(initial: LogSettings, call: CallWords): Log {
     tap(line);
   };
   const access = new LineSink({
-    // Diagnostics of a request precede its line, even if both logs go to the same file.
+    // Writes the diagnostics of a request before its line, because both logs may go to one file.
     write: (bytes) => diagnostics.flush().then(() => writeAll(stdout, bytes)),
   });
   return {

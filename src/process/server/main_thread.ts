@@ -30,7 +30,7 @@ export const running = -1;
  * until the program listens. */
 const reloadSignals = ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
 
-/** Time after the start of the process at which Deno begins to listen for SIGUSR1. Before it, no
+/** Milliseconds after the start of the process when Deno begins to listen for SIGUSR1. Until then, no
  * debugger is open. */
 const debuggerDelayMs = 500;
 

@@ -5,7 +5,7 @@ import { FastResponse, NodeRequest } from "srvx/node";
 /** A body with at most this `Content-Length` is read without a stream. */
 const maxCollectedBytes = 64 * 1024;
 
-/** A request that reads a short body directly, because a web stream would cost more than the rest
+/** A request that reads a short body without a web stream, which would take more time than the rest
  * of a write request. */
 export class NodeServerRequest extends NodeRequest {
   readonly #incoming: IncomingMessage;

@@ -36,7 +36,7 @@ import { shortPath } from "../../base/lib/files.ts";
 export interface ServeDependencies {
   readonly reader: ConfigReader;
   readonly log: Log;
-  /** The words for calls in log advice. */
+  /** The words that run this program, for advice in the log. */
   readonly call: CallWords;
   readonly reloads: ReloadSignals;
   /** An open database. Default: `serve` opens the database of the configuration. */
@@ -154,7 +154,7 @@ async function stopServing(
     Promise.all([api?.shutdown().then(front?.stop), admin?.shutdown()]),
     () => hasWork(appState.database) || api?.isRunning === true,
   );
-  // An embedded database must write its data to disk. A server notices the closed connections.
+  // An embedded database must write its data to disk. A server notices that the process has ended.
   await (isEmbedded ? appState.close() : closeInTime(appState));
 }
 
@@ -172,7 +172,7 @@ async function makeTeam(config: Config, observe: Log["observe"]): Promise<Worker
   return new WorkerTeam(workers);
 }
 
-/** Starts an embedded database. Rejects if its SQL fails, or if another process uses its folder. */
+/** Starts an embedded database. Rejects if `db-embedded-init` fails, or if the folder is in use. */
 async function startEmbedded({ database, observe }: AppState, reader: ConfigReader): Promise<void> {
   if (await database.embedded?.start() !== "changed") return;
   const { dbUri, dbEmbeddedInit } = reader.config;

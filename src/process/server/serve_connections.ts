@@ -49,7 +49,7 @@ export function denoServeConnection(
   return typeof candidate === "function" ? candidate as ServeConnection : null;
 }
 
-/** The connection of a handler. */
+/** The functions by which a handler controls its connection. */
 export interface ConnectionControl {
   /** Ends the connection after its responses. */
   readonly close: () => void;
@@ -115,8 +115,8 @@ interface TrackedConnection {
 /** Maximum number of turns that {@linkcode untilQuiet} waits. */
 const maxTurns = 50;
 
-/** Resolves after a turn without a new connection. The kernel resets connections that are still
- * queued when their listener closes. */
+/** Resolves after a turn without a new connection. When a listener closes, the kernel resets the
+ * connections that wait to be accepted. */
 async function untilQuiet(count: () => number, pause = turn): Promise<void> {
   for (let turns = 0, before = -1; turns < maxTurns && before !== count(); turns++) {
     before = count();
@@ -124,11 +124,11 @@ async function untilQuiet(count: () => number, pause = turn): Promise<void> {
   }
 }
 
-/** Milliseconds in which the first request of a connection may arrive. */
+/** Milliseconds in which the first request of a connection may arrive during the shutdown. */
 const firstRequestMs = 500;
 
-/** Ends a connection, after the responses to its requests: the runtime interrupts bodies when their
- * connection is shut down. */
+/** Ends a connection after the responses to its requests. If `shutdown` were called earlier, the
+ * runtime would interrupt bodies. */
 function shutDown({ server, open }: TrackedConnection, table: ConnectionTable, clock: Clock): void {
   const shutdown = () => void server.shutdown().catch(() => {});
   if (open.open > 0) return table.closeSoon(open);
@@ -219,7 +219,7 @@ function serveOne(
     served.delete(accepted);
     table.remove(open);
   };
-  // It rejects for a connection that was reset, and for bytes that are not HTTP.
+  // `finished` rejects if the connection was reset, and for bytes that are not HTTP.
   server.finished.then(remove, remove);
   return accepted;
 }

@@ -100,7 +100,7 @@ function addressOf(address: Deno.Addr): string | null {
   return "hostname" in address ? address.hostname : null;
 }
 
-/** Returns a response to HEAD that Deno sends correctly. Deno sets the length 0 unless the body is a stream. */
+/** Returns a response to HEAD with a stream as body. Otherwise Deno would set the length 0. */
 function headResponse(response: Response): Response {
   if (response.headers.has("Content-Length") || !hasBody(response.status)) return response;
   return new Response(new ReadableStream({ start: (controller) => controller.close() }), response);

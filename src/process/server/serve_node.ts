@@ -42,7 +42,7 @@ const serverSettings = {
   keepAliveTimeout: 0,
   // Uploads may take long. The time for the head of a request keeps Node's limit of 60 s.
   requestTimeout: 0,
-  // Filters may be long. Deno's server takes as many bytes.
+  // Filters may be long. Deno's server has the same limit.
   maxHeaderSize: 400 * 1024,
 };
 
@@ -73,7 +73,7 @@ function applyLimits(
   });
 }
 
-/** Maximum length of the request target, above which Deno's server rejects it in the same way. */
+/** Maximum length of the request target, the limit of Deno's server. */
 const maxTargetLength = 65_534;
 
 function bind(server: Server, address: HttpServerOptions["address"]): Promise<void> {
@@ -126,7 +126,7 @@ async function respond(
   const request = new NodeServerRequest({ req: incoming, res: outgoing });
   const response = await handler(request, { client, setsContentLength: true });
   if (!incoming.complete && mayHaveUnreadBody(request, response)) {
-    // The body of a client that stalled does not end.
+    // After 408, the client has stalled, and the rest of the body may never arrive.
     if (response.status === 408) outgoing.once("finish", () => incoming.socket.destroySoon());
     else endAfterBody(outgoing, incoming);
   }

@@ -5,9 +5,9 @@ import type { Observation } from "../../base/observe/observation.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { deferred } from "../../base/lib/deferred.ts";
 
-/** The signals that stop the process. Only the first two have an effect. */
+/** SIGTERM and SIGINT that the process has received. Only the first two signals have an effect. */
 export interface StopSignals {
-  /** Resolves with the first one. */
+  /** Resolves with the first signal. */
   readonly first: Promise<"SIGTERM" | "SIGINT">;
   readonly second: Promise<void>;
 }
@@ -62,12 +62,12 @@ export class ReloadSignals {
     this.#appState.resolve(appState);
   }
 
-  /** Reloads as a signal does. */
+  /** Reloads in the same way as after a signal. */
   request(reload: Reload): void {
     void this.#appState.promise.then((appState) => appState[reload]());
   }
 
-  /** Returns whether the terminal was closed, after which its descriptor is not one of a terminal. */
+  /** Returns whether the terminal was closed: a descriptor that was a terminal at the start is not. */
   #hasLostTerminal(): boolean {
     return this.#terminals.some((descriptor) => !isatty(descriptor));
   }

@@ -13,7 +13,7 @@ import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 export function fixedDefaults(dialect: Dialect): Partial<Config> {
   return {
     adminServerHost: "127.0.0.1",
-    // Dialects that ignore invalid values do not know the value.
+    // The dialect that ignores invalid values does not have the value `advise`.
     ...(dialect.invalidConfig === "rejected" ? { clientErrorVerbosity: "advise" } as const : {}),
     dbMaxRows: 1000,
     dbSchemaWatch: "auto",

@@ -36,8 +36,8 @@ export interface QuickReportOptions {
   readonly onReady: (consoleOrigin: string | null) => void;
 }
 
-/** Wraps an observer. On a terminal, a banner replaces the events of the start. Otherwise one line
- * per warning precedes them. */
+/** Wraps an observer. On a terminal, a banner replaces the events of the start. Elsewhere, one line for
+ * each warning precedes these events. */
 export function quickObserver(
   observe: Observe,
   { quick, database, onReady }: QuickReportOptions,
@@ -122,7 +122,7 @@ export function bannerText(
     `${svcDialect.productToken} ${version}  →  ${origin}${page}`,
     `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
     `${schemas}: ${counted(relations, "relation")}, ${counted(functions, "function")}`,
-    // A warning reports this for the login role.
+    // If requests run as the login role, a warning contains the role.
     ...(choice.isLoginRole
       ? []
       : [`Requests without a token run as ${JSON.stringify(choice.anonRole)}`]),
@@ -134,8 +134,8 @@ export function bannerText(
   return lines.join("\n");
 }
 
-/** Warning for a database with `default_transaction_read_only`. The service turns that off, so that
- * only `db-read-only` forbids writes. */
+/** Warning for a database with `default_transaction_read_only`. The service turns this setting off, so
+ * that only `db-read-only` forbids writes. */
 function readOnlyWarning(isReadOnly: boolean): string {
   return "default_transaction_read_only is on for this login: " +
     (isReadOnly

@@ -72,7 +72,7 @@ function listenBy(
     isQuick,
     handleApi: serviceHandler(appState, "shared", wings),
     observe: (event) => {
-      // The owner reports when all workers listen, and one of them reports for all.
+      // The owner reports `listening` for all workers. The first worker reports missing limits for all.
       const isOfAll = event.kind === "listening" ||
         (event.kind === "limits-unavailable" && number !== 1);
       if (!isOfAll) appState.observe(event);
@@ -83,11 +83,11 @@ function listenBy(
 /** The logs of a worker, whose lines the owner writes. */
 interface WorkerLog {
   readonly observe: Report;
-  /** Posts the lines that wait. */
+  /** Sends the collected lines to the owner at once. */
   readonly flush: () => void;
 }
 
-/** Milliseconds after the first line in which lines are collected. */
+/** Milliseconds for which the first line waits, so that one message contains many lines. */
 const batchMs = 10;
 
 function workerLog(

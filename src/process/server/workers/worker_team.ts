@@ -58,7 +58,7 @@ const stepTimeoutMs = 1000;
 /** Maximum number of rounds in which workers wait for requests. */
 const maxHoldRounds = 6;
 
-/** The workers of a process, even before they start. An uncaught error of one ends the process. */
+/** The workers of a process. Created before they start. An uncaught error of one ends the process. */
 export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
   readonly #count: number;
   readonly #startThread: StartThread;
@@ -85,13 +85,13 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   /** Receives the events of the service that the workers follow. */
   observe({ kind }: Observation): void {
     if (kind !== "retrying" && kind !== "listener-retrying") return;
-    // The service schedules its attempt after it has reported it.
+    // The service reports a retry before it schedules the retry, so `retryAfter()` is not set yet.
     queueMicrotask(() => {
       for (const { calls } of this.#threads) calls.send("setRetry", this.#appState!.retryAfter());
     });
   }
 
-  /** Returns an event of the followed service in the form that is true of all workers. */
+  /** Returns an event of the followed service with the figures of all workers together. */
   eventOf(event: Observation, { dbPool }: Pick<Config, "dbPool">): Observation {
     return event.kind === "pool-ready" ? { ...event, max: dbPool } : event;
   }
@@ -165,7 +165,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     this.#state = "stopped";
   }
 
-  /** Repeats until no worker receives a request. A single worker may have few clients, all of them slow. */
+  /** Makes workers hold responses until none receives a request. One may have only slow clients. */
   async #holdAll(): Promise<void> {
     let requests = 0;
     for (let round = 0; round < maxHoldRounds; round++) {
@@ -238,8 +238,8 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   }
 }
 
-/** Returns the port for all workers. If the configuration does not name it, it must be free,
- * because workers could share it with another process that allows that. */
+/** Returns the port for all workers. Checks that it is free, unless the configuration permits to share
+ * it: another process that also shares the port would get a part of the connections. */
 async function portOf(address: TcpAddress): Promise<number> {
   const { port, reusePort } = address;
   return reusePort && port !== 0 ? port : await findPort(address, "api");
