@@ -13,15 +13,15 @@ export interface HandlerWatcher {
   observe(event: Observation): void;
   /** Returns whether the time of requests in the queue and in the database is measured. */
   isTimed(): boolean;
-  /** The handler was closed. */
+  /** Called when the handler was closed. */
   close(): void;
 }
 
 /** A handler that accepts a watcher. */
 export interface WatchableHandler {
   /**
-   * Sets the watcher. Returns the function that starts the service and resolves with it; with null
-   * after `close()`. Throws after the first request, after `close()`, and for a second watcher.
+   * Sets the watcher. Returns the function that starts the service, and resolves with it or, after
+   * `close()`, with null. Throws after the first request, after `close()`, and for a second watcher.
    */
   readonly [adminExtension]?: (watcher: HandlerWatcher) => () => Promise<AppState | null>;
 }

@@ -1,4 +1,4 @@
-/** Reads and caches the columns that roles may select, for `**`. System columns are included.
+/** Reads and caches the columns that roles may select, for `select=**`. System columns are included.
  * @module */
 import { relationOf, rowVersionIn } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/script.ts";
@@ -45,7 +45,7 @@ export class ColumnPrivileges {
       }
       return true;
     } catch (error) {
-      // The transaction of the request fails with another error.
+      // The error is not reported here: the request's transaction fails with a more useful error.
       if (error instanceof DatabaseError) return false;
       throw error;
     }
@@ -78,7 +78,7 @@ export class RoleColumns implements SelectableColumns {
   /** Relations that planning looked up and that are not cached. */
   readonly #unknown = new Map<string, QualifiedName>();
 
-  /** Reads end with the deadline of the caller. */
+  /** Reads of columns end at the deadline of `caller`. */
   constructor(privileges: ColumnPrivileges, role: string, caller?: Caller) {
     this.#privileges = privileges;
     this.#role = role;

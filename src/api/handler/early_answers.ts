@@ -33,8 +33,8 @@ function answerPreflight(exchange: Exchange): Reply | null {
   return headers === null ? null : emptyReply(200, headers);
 }
 
-/** Rejects an invalid `Host`. Servers build the URL of a request from it, so that a slash in it
- * would change the path. */
+/** Rejects an invalid `Host`. Servers build the URL of a request from this header, so that a slash
+ * in the header would change the path. */
 function answerInvalidHost(exchange: Exchange): Reply | null {
   if (isHostHeader(exchange.pieces.headers["host"] ?? null)) return null;
   exchange.route = unknownRoute;
@@ -59,8 +59,8 @@ export type HealthCheck = (request: Pick<RawRequest, "method" | "path">) => Prom
 /**
  * Returns the check for `server-health-path`, and for `/live` below it.
  *
- * Requests that arrive during a check share its result, because any client may request it, and it
- * may query the database. If I/O ends with its request, each request runs a check of its own.
+ * Requests that arrive during a check share its result, because any client may request a check, and
+ * a check may query the database. If I/O ends with its request, each request runs a separate check.
  */
 export function healthCheck(
   isReady: () => Promise<boolean>,

@@ -50,7 +50,7 @@ export interface RequestInfo {
   readonly path?: string;
   /** Whether the access log and the console omit the request. Default: false. */
   readonly isUnlogged?: boolean;
-  /** The caller, in place of the token's. Only code in this process can set it. Default: the token's. */
+  /** The caller's identity. Only code in this process can set it. Default: the identity of the token. */
   readonly identity?: Identity;
   /** Whether the server sets `Content-Length` for a body in memory. Default: false. */
   readonly setsContentLength?: boolean;
@@ -59,7 +59,7 @@ export interface RequestInfo {
 /** State that all requests with one snapshot share. */
 export interface Context {
   readonly snapshot: Snapshot;
-  /** Plans of that snapshot. */
+  /** Cached plans for the snapshot. */
   readonly planCache: PlanCache;
   /** Columns that roles may select, for the schema cache of the snapshot. */
   readonly columnPrivileges: ColumnPrivileges;
@@ -101,7 +101,7 @@ export type RequestCounters = Readonly<
 
 /** Answers the requests of some paths in place of the stages. */
 export interface PathHost {
-  /** Route of its requests in metrics. Default: the exchange's. */
+  /** Route of the host's requests in metrics. Default: the route of the exchange. */
   readonly route?: string;
   /** Returns whether a raw path belongs to the host. */
   matches(path: string): boolean;
@@ -115,11 +115,11 @@ export interface PathHost {
 export interface GuardedRequest {
   /** The request as parsed; a query request is a GET. */
   readonly pieces: RawRequest;
-  /** Null if its plan cannot be cached. */
+  /** Null if the plan of the request cannot be cached. */
   readonly shape: QueryShape | null;
   /** Null before the body has arrived, and for a request without a body. */
   readonly payload: Payload | null;
-  /** Whether it is an operation of a batch. */
+  /** Whether the request is an operation of a batch. */
   readonly isPart: boolean;
 }
 
@@ -182,7 +182,7 @@ export class Exchange implements Caller {
   readonly statements: Statement[] | null;
   /** Null until the token is verified. */
   identity: Identity | null;
-  /** Whether it is counted as a request in progress. */
+  /** Whether the request has been added to the requests in progress. */
   hasEntered = false;
   /** Charges of `rate-limits`; null without policies. */
   admission: Admission | null = null;

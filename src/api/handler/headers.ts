@@ -42,11 +42,11 @@ export function toResponse({ request: { method }, info }: Exchange, reply: Reply
   const { status, statusText = "", content, headers } = reply;
   const isHead = method === "HEAD";
   if (isHead && content instanceof ReadableStream) content.cancel().catch(() => {});
-  // A server may send an empty body in chunks, but none with its length.
+  // A server may send an empty body in chunks. For an absent body, it sends the length 0.
   const isEmpty = content instanceof Uint8Array && content.length === 0;
   const body = isHead || isEmpty ? null : content as BodyInit | null;
   const omitsLength = info.setsContentLength === true && body instanceof Uint8Array;
-  // `encodeBody` keeps Workers from encoding a body that has a `Content-Encoding` once more.
+  // `encodeBody` keeps Workers from encoding a body again that has a `Content-Encoding`.
   const init = { status, statusText, encodeBody: "manual", omitsLength };
   return responseWith(headers, body, init);
 }

@@ -43,7 +43,7 @@ export async function answer(exchange: Exchange): Promise<Reply> {
   return reply;
 }
 
-/** Removes a request from those in progress at the end of its body. */
+/** Removes a request from the requests in progress when the body of its reply has ended. */
 function leaveAfter({ ended }: Reply, { context: { inFlight } }: Exchange): void {
   if (ended === undefined) inFlight.leave();
   else void ended.then(() => inFlight.leave());

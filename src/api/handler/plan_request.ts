@@ -96,7 +96,7 @@ async function planQuery(input: PlanningInput, target: QueryTarget): Promise<Req
   const request = requestInQuery(pieces, target);
   // JSON arguments are received as for a POST.
   if (request.method === "QUERY") return planByShape({ ...input, pieces: request });
-  // Its errors would show names to a client whose request is refused later.
+  // With a guard, errors of this check would show names to a client whose request is refused later.
   const checks = guard === null ? { head: () => check(request) } : {};
   const payload = await readBody(sourceOf(input, parameterReader), parameterReader, checks);
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
@@ -111,7 +111,7 @@ function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
   const reader = shape === null ? undefined : planCache.bodyReader(shape);
   if (shape === null || reader === undefined) return planUncached(input, shape, null, needs);
   if (reader === null) return planLooked(input, shape, null);
-  // The plan of the shape depends on the body's keys.
+  // The plan is cached by the shape and the body's keys, so the body is read first.
   const checks = needs === "text" ? {} : { isDivisible: divisibility(input, reader) };
   return readBody(sourceOf(input, reader), reader, checks)
     .then((received) => {
@@ -178,11 +178,11 @@ async function planUncached(
     ? planBodiless(complete(head), cache, config)
     : await new BodyPlan({ request: head, reader, cache, config }).receive(
       received === null ? sourceOf(input, reader) : { kind: "payload", payload: received },
-      // Errors of a plan would show names to a client whose request is refused later.
+      // With a guard, errors of a plan would show names to a client whose request is refused later.
       { complete, isChecked: guard === null, isWhole: needs === "text" },
     );
   const { request } = first;
-  // The first plan has looked up the columns of its relations.
+  // The first plan may lack columns that are not cached. They are read, and it is replaced.
   const isOutdated = await columns?.readUnknown() === true;
   const planned = isOutdated ? plan(request, cache, config) : first.planned;
   if (part === null) stopwatch.lap("plan");

@@ -48,7 +48,7 @@ function divisionOf(
 ): DivisionOptions | undefined {
   const { serverSpoolSize: maxBytes, idempotencyTable } = config;
   if (pieces.method !== "POST" || maxBytes === 0) return undefined;
-  // The whole body identifies a request with a key.
+  // A request with `Idempotency-Key` is recognised by its whole body.
   if (idempotencyTable !== null && hasIdempotencyKey(pieces)) return undefined;
   const openSpool = () => {
     const file = openSpoolFile({ space, maxBytes });

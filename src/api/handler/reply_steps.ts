@@ -53,8 +53,8 @@ export function headerSteps(context: StepContext): readonly ReplyStep[] {
   ];
 }
 
-/** Adds the prefix to the paths in headers, except `Link`, which has no need of it. Addresses of
- * other hosts are unchanged. */
+/** Adds the prefix to the paths in `Location` and `Content-Location`. Addresses of other hosts are
+ * unchanged. `Link` has relative addresses. */
 function addPrefix(prefix: string): ReplyStep {
   return (reply) => ({
     ...reply,

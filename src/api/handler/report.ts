@@ -61,15 +61,15 @@ export function reportAdvice({ context: { appState } }: Exchange, advice: string
   if (appState.dialect.advice === "logged") appState.observe({ kind: "request-advised", advice });
 }
 
-/** Returns whether an error is logged in addition to the access log. Failures of the database and
- * of connections always are. Those of svc are if the dialect requires it. */
+/** Returns whether an error is logged in addition to the access log. Failures of the database and of
+ * connections are always logged. Failures of svc are logged if the dialect requires it. */
 function isLoggedFailure(
   thrown: unknown,
   { fields }: ServiceError,
   { dialect: { ownFailures } }: Pick<HandlerState, "dialect">,
 ): boolean {
   if (fields.status < 500) return false;
-  // Under overload, their lines would add to the load.
+  // Under overload, log lines of refused requests would add to the load.
   if (fields.shedReason !== undefined) return false;
   if (thrown instanceof DatabaseError) return true;
   if (fields.code === outageCode) return false;
@@ -80,7 +80,7 @@ function isLoggedFailure(
 /** Code of requests whose keys cannot be fetched. The outage is logged elsewhere, once. */
 const outageCode = "310";
 
-/** Error codes of group 0, of connections. */
+/** First digit of error codes of connections. */
 const connectionGroup = "0";
 
 /** Reports a body that ended early, unless the client has disconnected. */

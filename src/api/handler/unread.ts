@@ -12,7 +12,7 @@ import { hasHeader, withHeaders } from "./headers.ts";
  * response follows on the connection. */
 export const maxWholeBytes = 128 * 1024;
 /** Maximum size of a body that is sent whole on HTTP/2, where a connection has up to 200 responses
- * at a time. It is about the memory that a request takes. */
+ * at a time. The size is about the memory that a request takes. */
 const maxSharedBytes = 16 * 1024;
 
 /** Returns a reply whose body is stored in the spool if it exceeds `maxBytes`. Runtimes take a
@@ -31,14 +31,14 @@ export function spooled(
   return { ...sized, content: stream, length: content.length, failure, ended };
 }
 
-/** Does the same if the connection may have several responses at a time. HTTP/2 requests have
- * `:authority` in place of `Host`. */
+/** Stores a body as {@linkcode spooled} does, if the connection may have several responses at a time.
+ * HTTP/2 requests have `:authority` in place of `Host`. */
 export function spooledIfShared(reply: Reply, exchange: Exchange): Reply {
   const isShared = exchange.pieces.headers["host"] === undefined;
   return isShared ? spooled(reply, exchange, maxSharedBytes) : reply;
 }
 
-/** Does the same for a response of the admin server. */
+/** Stores the body of a response of the admin server as {@linkcode spooled} does. */
 export async function spooledResponse(
   response: Response,
   { pool }: Pick<Database, "pool">,
@@ -54,7 +54,7 @@ function streamOf(bytes: Uint8Array, spool: BodySpool): BodyStream {
   const body = unreadStream(spool);
   body.addAll(bytes);
   body.end();
-  // The parts of which it was made, and what the spool has written to its file, are garbage.
+  // The parts of the body, and the bytes that the spool has written to its file, are garbage.
   if (bytes.length > manyBytes) collectGarbage();
   return body;
 }

@@ -23,7 +23,7 @@ export interface BatchOperation {
   readonly headers: Readonly<Record<string, string>>;
   /** Null without a body. */
   readonly body: Uint8Array | null;
-  /** Sources by target. */
+  /** The references: for each target, the source of its value. */
   readonly refs: readonly (readonly [target: string, source: string])[];
 }
 
@@ -43,7 +43,7 @@ export function batchDocumentDecoder(maxBytes: number): BodyDecoder {
   });
 }
 
-/** Bytes of operations that are parsed between two pauses, which takes some milliseconds. */
+/** Bytes of operations that are parsed between two pauses. To parse them takes some milliseconds. */
 const bytesPerTurn = 1024 * 1024;
 
 /** Parses a document from JSON. Throws `140` with a JSON Pointer (RFC 6901) to the first malformed
@@ -56,7 +56,7 @@ export async function parseBatchDocument(
   if (outline.kind !== "object") throw malformed([], "expected a JSON object");
   let isolation: IsolationLevel | null = null;
   let operations: readonly BatchOperation[] | null = null;
-  // Of members with one name the last one applies.
+  // If several members have the same name, the last one applies.
   for (const name of outline.members()) {
     if (name === "isolation") isolation = readIsolation(outline.string());
     else if (name === "requests") operations = await readOperations(outline, maxOperations);
@@ -169,7 +169,7 @@ function readOperation(
   return { index, id, method, url, headers, refs, body };
 }
 
-/** Maximum length, as of a request line. The time to plan a query grows with it. */
+/** Maximum length of a URL, as of a request line. The time to plan a query grows with its length. */
 const maxUrlLength = 64 * 1024;
 
 function isOperationUrl(url: string): boolean {

@@ -20,8 +20,8 @@ export function isBatch(
   return dbRootSpec === null || mediaOf(headers).kind === "batch";
 }
 
-/** Returns the media type. A missing type is not taken for JSON, because browsers send such
- * requests to other sites. */
+/** Returns the media type. A missing type is not taken for JSON, because pages can let a browser send
+ * requests without a type to other sites. */
 function mediaOf(headers: RawRequest["headers"]): ReturnType<typeof parseMediaType> {
   return parseMediaType(headers["content-type"]?.trim() || "application/octet-stream");
 }
@@ -36,7 +36,7 @@ export function describedBatch(
   return { method, path, headers, cookies, schema, preferences };
 }
 
-/** Throws `107` for media types that are not for batches, and `122`. */
+/** Throws `107` for media types that are not for batches, and `122` for preferences without effect. */
 export function checkBatchHead({ headers }: RawRequest, { preferences }: DescribedRequest): void {
   const media = mediaOf(headers);
   if (media.kind !== "batch" && media.kind !== "json") {
@@ -121,7 +121,7 @@ export function batchPreferences(header: string | undefined): readonly string[] 
   return tokensOf(header).filter((token) => preferencesOfBatch.test(token));
 }
 
-/** Returns the other preferences of a batch, which have no effect there. */
+/** Returns the preferences that have no effect in the header of a batch. */
 export function otherPreferences(header: string | undefined): readonly string[] {
   return tokensOf(header).filter((token) => !preferencesOfBatch.test(token));
 }

@@ -140,7 +140,7 @@ export interface ReferenceContext {
   readonly usedColumns: ReadonlySet<string> | null;
   /** Plans of the operations before. */
   readonly earlier: readonly DataPlan[];
-  /** Whether results of writes are limited to the response and the keys. A guard permits no other columns. */
+  /** Whether references to a write are limited to the primary key and the columns in its response. */
   readonly isRestricted: boolean;
   readonly cache: SchemaCache;
 }
@@ -150,7 +150,7 @@ export class OperationReferences {
   readonly #context: ReferenceContext;
   #body: JsonPayload | null = null;
 
-  /** Throws `142` if a source has no such value. */
+  /** Throws `142` if the result of an earlier operation cannot have the referenced value. */
   constructor(context: ReferenceContext) {
     this.#context = context;
     for (const { targetText, value } of context.references) {
@@ -198,8 +198,8 @@ export class OperationReferences {
     }
   }
 
-  /** Returns the SQL of the plan. Throws `142` if workers of Citus may run it, or the operations
-   * that it refers to. */
+  /** Returns the SQL of the plan. Throws `142` if workers of Citus may run the plan, or an operation
+   * to which it refers. */
   query(plan: DataPlan): Query {
     const { index, usedColumns, cache, references, earlier } = this.#context;
     for (const { targetText, value } of references) {

@@ -74,7 +74,7 @@ function batchReplyBody(replies: readonly OperationReply[]): Uint8Array {
 
 const utf8 = new TextEncoder();
 
-/** Headers of whole messages. An entry of a batch has neither a length nor a cache. */
+/** Headers that only whole messages have. An entry of a batch has no length, and is not cached. */
 const headersOfMessages: ReadonlySet<string> = new Set(["content-length", "vary"]);
 
 /** Returns the headers as an object. A repeated header has an array of values. */

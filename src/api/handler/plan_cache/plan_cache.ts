@@ -57,7 +57,7 @@ interface Bindings {
 }
 
 /**
- * The cached plan of a shape. The pool uses its identity to recognise transactions of the shape.
+ * The cached plan of a shape. By this object, the pool recognises transactions of the shape.
  */
 interface CachedPlan extends ScriptKind {
   readonly request: ApiRequest;
@@ -125,7 +125,7 @@ export class PlanCache {
       cookies,
       queryString: received?.query ?? queryString,
       bounds: offsetAt < 0 ? cached.request.bounds : { first, last: null },
-      // Only responses to reads and to query requests contain it.
+      // Only responses to reads and to query requests contain the canonical query string.
       query: plan.kind === "read" || cached.request.queryForm !== undefined
         ? { ...cached.request.query, canonical: canonicalOf(shape, cached.request) }
         : cached.request.query,
@@ -158,15 +158,15 @@ export class PlanCache {
     try {
       return this.#templates(shape, example);
     } catch {
-      // The service reads a value before PostgreSQL does, and refuses the sentinel.
+      // The service parses one of the values, and refuses the sentinel in its place.
       return null;
     }
   }
 
   /**
-   * Plans the request with sentinels as values, and records which parameter contains each of them.
-   * Returns null if a sentinel is not a parameter unchanged, because the SQL depends on the value
-   * then.
+   * Plans the request with sentinels as values, and records which parameter contains each sentinel.
+   * Returns null if a sentinel does not become a parameter unchanged: then the SQL depends on the
+   * value.
    */
   #templates(shape: QueryShape, { pieces, payload, query }: Example): CachedPlan | null {
     const { config, cache } = this.#basis;
@@ -220,7 +220,7 @@ function withSentinelTags(headers: RawRequest["headers"], tag: string): RawReque
   return { ...headers, ...Object.fromEntries(listing.map((name) => [name, tag])) };
 }
 
-/** Returns the template of a query; null unless only values differ between it and the query with sentinels. */
+/** Returns the template of a query with sentinels; null if more than the values differ from the real query. */
 function queryTemplate(query: Query, real: Query, sentinels: Bindings): QueryTemplate | null {
   const [own, others] = [statementsOf(query), statementsOf(real)];
   if (own.length !== others.length) return null;

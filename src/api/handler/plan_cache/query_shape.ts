@@ -185,7 +185,7 @@ function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
   return isArgument ? { kind: "value", key: `\0a${name}`, value } : literalOf(name, value);
 }
 
-/** Returns the part of the key for a cursor. It shows which keys are NULL, because the SQL depends on it. */
+/** Returns the part of the key for a cursor. The SQL depends on which keys are NULL, so this part shows them. */
 function cursorSlot(name: string, position: CursorPosition): Slot {
   const { fingerprint, keys } = position;
   const values = keys.filter((key) => key !== null);
@@ -194,7 +194,7 @@ function cursorSlot(name: string, position: CursorPosition): Slot {
 }
 
 /**
- * Returns whether a value is a number. It cannot be a filter, because filters begin with a word.
+ * Matches a number. A number cannot be a filter, because filters begin with a word.
  */
 const isNumber = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
