@@ -17,13 +17,13 @@ export interface BodyRows {
   readonly isVersioned?: boolean;
 }
 
-/** Returns the expression of a body. Its binary form is used, because a cast from `json` to `text`
- * would copy it twice. */
+/** Returns the expression of a body. The body is sent in binary form, because a cast from `json` to
+ * `text` would copy it twice. */
 export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   const element = elementOf(rows);
   switch (format.kind) {
     case "array":
-      // As `json_agg` joins rows.
+      // The separator is the same as in the result of `json_agg`.
       if (rows.isVersioned === true && !format.stripped) {
         return sql`coalesce('[' || pg_catalog.string_agg(${element}::pg_catalog.text, ${
           literal(rowSeparator)
@@ -54,7 +54,7 @@ export function elementOf(rows: Omit<BodyRows, "single">): Sql {
     : sql`${rowsAlias}.${ident(rows.scalarColumn)}`;
 }
 
-/** Returns the version of the single row, as an aggregate; NULL if there are more or no rows. */
+/** Returns the version of the single row, as an aggregate; NULL unless there is exactly one row. */
 export function onlyVersion({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
   if (isVersioned !== true) return sql`null::pg_catalog.text`;
   return sql`case when pg_catalog.count(*) = 1 then pg_catalog.min(${rowsAlias}.${versionColumn}) end`;
@@ -104,7 +104,7 @@ function onOneLine(json: Sql): Sql {
   return sql`pg_catalog.replace((${json})::pg_catalog.text, E'\\n', ' ')`;
 }
 
-/** Returns an equivalent expression for a single row with one value of a built-in type. */
+/** Returns a simpler {@linkcode bodyExpression} for a single row with one value of a built-in type. */
 export function valueExpression(
   { stripped: strip }: Extract<BodyFormat, { kind: "array" | "object" }>,
   column: string,

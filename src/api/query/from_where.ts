@@ -171,7 +171,7 @@ function renderOwnConditions(
   const render = (value: PlannedValue) => renderValue(value, source);
   const held = renderConditionList(node.conditions, render, tests);
   if (failing.length === 0) return held;
-  // A condition in parentheses: IS binds more tightly than NOT and DISTINCT FROM.
+  // The parentheses are needed, because IS binds more tightly than NOT and DISTINCT FROM.
   const all = join(renderConditionList(failing, render, tests), sql` and `);
   return [...held, sql`(${all}) is not true`];
 }
@@ -257,7 +257,7 @@ function isRowCount(value: PlannedValue): boolean {
   return value.kind === "aggregate" && value.function === "count" && value.argument === null;
 }
 
-/** Returns whether a join can test for rows. It cannot for an aggregate, which always returns a row. */
+/** Returns whether a join can test for rows. A join cannot test an aggregate, which always returns a row. */
 function isTestable({ hasOutput, node }: Embed): boolean {
   return hasOutput && node.kind !== "grouped";
 }

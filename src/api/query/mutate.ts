@@ -154,7 +154,7 @@ function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql
 function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete" }>): Sql {
   const table = nameOf(plan.relation);
   const conditions = renderConditions(plan.where, table);
-  // Not in the subquery: PostgreSQL tests these again on a row that was updated meanwhile.
+  // Outside of the subquery, PostgreSQL tests these again on a row that was updated meanwhile.
   const preconditions = preconditionOf(plan.precondition, table);
   if (plan.limited === null) {
     const all = [...conditions, ...preconditions];
@@ -170,7 +170,7 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete"
     renderOrder(order, table, plan.relation)
   }${window}`;
   const picked = sql`(${keys}) in (${lock === null ? rows : lockedRows(rows, lock)})`;
-  // Repeated, because PostgreSQL tests them on a row that another transaction changed meanwhile.
+  // The conditions are repeated for a row that another transaction changed meanwhile.
   return sql` where ${and([picked, ...conditions, ...preconditions])}`;
 }
 
@@ -180,7 +180,7 @@ const lockClauses: Readonly<Record<RowLock, Sql>> = {
 };
 
 /**
- * Renders locked rows. Materialized, because a join that repeats the scan would lock other rows.
+ * Renders locked rows in a materialized CTE. A join that repeats the scan would lock other rows.
  */
 function lockedRows(rows: Sql, lock: RowLock): Sql {
   const picked = ownName("picked");

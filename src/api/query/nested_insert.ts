@@ -50,7 +50,7 @@ export type NestedPlan = Extract<MutatePlan, { kind: "insert" }> & {
 
 export interface LevelWrite {
   readonly statement: Statement;
-  /** Path of its level for errors; null if it belongs to no level. */
+  /** Path of the statement's level, for errors; null if it belongs to no level. */
   readonly path: string | null;
 }
 
@@ -244,7 +244,7 @@ class LevelWriter {
     const missing = ownName("missing");
     const { from, equal } = this.#existing(level);
     const open = isFirst ? emptySql : sql` and ${keptText(number, "repeated")} = '[]'`;
-    // Values that a partial index does not contain equal no row.
+    // A partial index may not contain the values of a row, so each row may be missing.
     const isMissing = level.conflict!.target.predicate === null
       ? sql`not exists (select from ${from} where ${equal})`
       : sql`true`;
@@ -273,7 +273,7 @@ class LevelWriter {
   #find(level: InsertLevel, number: number): Sql {
     const target = new Set(level.conflict!.target.columns!);
     const isKey = ({ name }: { readonly name: string }) => target.has(name);
-    // The other columns may have defaults, such as numbers of a sequence.
+    // Only key columns are rendered: defaults of other columns, such as sequences, must not run again.
     const keyLevel: InsertLevel = {
       ...level,
       columns: level.columns.filter(isKey),
@@ -353,7 +353,7 @@ class LevelWriter {
   }
 
   /** Renders joins with the rows whose keys fill columns. The parent's row always exists; a nested
-   * one may not. */
+   * row may be missing. */
   #joins(sources: readonly FilledColumn["sources"][number][]): Sql {
     const joins = new Map<number, Sql>();
     for (const { level, row } of sources) {

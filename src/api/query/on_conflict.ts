@@ -42,7 +42,7 @@ export function conflictClause(
   if (!isCounted) {
     return conditions.length === 0 ? update : sql`${update} where ${and(conditions)}`;
   }
-  // CASE: rows that stay as they are do not count.
+  // CASE prevents that rows without an update are counted.
   return conditions.length === 0
     ? sql`${update} where ${counted}`
     : sql`${update} where case when ${and(conditions)} then ${counted} else false end`;
@@ -78,7 +78,7 @@ export function mergeAction(plan: MutatePlan): Sql {
 
 function isInserted({ mergeAction, relation }: MutatePlan): Sql {
   if (mergeAction === "xmax") return sql`${nameOf(relation)}.xmax = 0`;
-  // A column needs less privileges than the row.
+  // To read a column takes fewer privileges than to read the row.
   const [key] = relation.primaryKey;
   return key === undefined
     ? sql`${oldRow} is not distinct from null`

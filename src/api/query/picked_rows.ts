@@ -13,8 +13,8 @@ export interface PickedRows {
   /** The order's values in the rows, and the columns of the page that contain them. */
   readonly order: readonly OrderedColumn[];
   readonly range: RowRange;
-  /** Whether each condition of a cursor is a separate query that can use an index. A function must
-   * run only once. */
+  /** Whether each condition of a cursor is a separate query that can use an index. False for a
+   * function, which must run only once. */
   readonly isDivided: boolean;
 }
 

@@ -88,11 +88,11 @@ export interface ResultOptions {
   readonly format: BodyFormat | null;
   /** Options of EXPLAIN if the body is the execution plan; null for the result. */
   readonly explain: Explain | null;
-  /** How the result gets its tag, or null. The tag is the last column before the body. */
+  /** How the result gets its entity tag, or null. The tag is the last column before the body. */
   readonly tagging: Tagging | null;
   /** Replaces the body by one whose objects have further members. Default: none. */
   readonly substitute?: BodyWithMembers;
-  /** Position of the batch operation whose rows later ones refer to. A setting stores the rows.
+  /** Position of a batch operation to whose rows later operations refer. A setting stores the rows.
    * Default: none. */
   readonly keptFor?: number;
 }
@@ -156,7 +156,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   const { format, tagging } = options;
   const { read, routine } = plan;
   const { alias, items: [only, ...others] } = read.root;
-  // Rows of other items than the value are objects.
+  // Unless the value is the only item, rows are objects.
   const isValue = only?.kind === "all" || only?.key === plan.scalarColumn;
   const scalarColumn = isValue && others.length === 0 ? plan.scalarColumn : null;
   const call = renderCall(plan, alias);
@@ -401,8 +401,8 @@ function rowsStatement(
   return { ...statement, framing: framingOf(result.format, result.element) };
 }
 
-/** Returns whether the rows are sent one by one. A plan describes the form that reads its rows
- * once, and stored rows are one value. */
+/** Returns whether the rows may be sent one by one. They are not if EXPLAIN describes the statement,
+ * or if a later operation of the batch refers to them. */
 function isSentByRow({ explain, keptFor }: ResultOptions): boolean {
   return explain === null && keptFor === undefined;
 }

@@ -209,7 +209,7 @@ function versionedList({ row }: VersionedRows, version: Sql): Sql {
   }
 }
 
-/** Renders a join with a FROM item of the row's columns, which replaces the row to leave out its version. */
+/** Renders a join with a FROM item that has the row's columns. It replaces the row, to leave out the version. */
 function rowJoin(outputs: readonly Output[], versioned: VersionedRows | undefined): Sql {
   if (versioned === undefined) return emptySql;
   return sql` cross join lateral (select ${selectList(outputs, "keys")}) as ${rowColumn}`;

@@ -37,7 +37,7 @@ export function renderBody(body: BodyWithMembers): Sql {
   return body.shape === "object" ? renderObject(body) : renderObjects(body);
 }
 
-/** Renders the expression that stores the rows of a result as a JSON array. It is not NULL. */
+/** Renders the expression that stores the rows of a result as a JSON array. Its value is not NULL. */
 export function keepResult(operation: number, rows: Sql): Sql {
   return sql`pg_catalog.set_config(${settingOf(operation)}, (${rows})::pg_catalog.text, true)`;
 }
@@ -108,7 +108,7 @@ function withMembers(
   members: readonly { readonly name: string; readonly json: Sql }[],
 ): Sql {
   const open = sql`pg_catalog.left(pg_catalog.rtrim(${object}, ${space}), -1)`;
-  // The object has members if more than its brace is left.
+  // The object has members unless its text before the end is only a brace.
   const comma = sql`case when pg_catalog.btrim(${open}, ${space}) <> '{' then ',' end`;
   const added = members.map(({ name, json }, index) =>
     sql`${index === 0 ? comma : sql`','`}, ${

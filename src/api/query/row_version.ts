@@ -121,8 +121,8 @@ function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
   return hasWhole === undefined ? text : sql`case when ${result}.${isWhole} then ${text} end`;
 }
 
-/** Renders whether the client has the body. Functions may have set another status or another tag,
- * whose name may contain an escape. */
+/** Renders whether the client has the body. It is false if functions may have set another status or
+ * tag. In `response.headers`, an escape may hide the name `ETag`. */
 function isKnown(unlessTag: readonly string[] | "*"): Sql {
   const isListed = unlessTag === "*"
     ? sql`${tag} is not null`

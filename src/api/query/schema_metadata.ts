@@ -16,9 +16,9 @@ export type RelationPrivileges = readonly [
 /** Metadata of a schema. Without privileges, it has only the comment. */
 export interface SchemaMetadata {
   readonly comment: string | null;
-  /** Names of relations on which the role has any privilege; for `any`. */
+  /** With `privileges` = `any`: names of relations on which the role has any privilege. */
   readonly relations?: readonly string[];
-  /** Relations on which the role has any privilege, with the privileges; for `methods`. */
+  /** With `privileges` = `methods`: relations on which the role has any privilege, with the privileges. */
   readonly privileges?: readonly RelationPrivileges[];
   readonly functions?: readonly string[];
   /** Overloads, with parameter types relative to the search path. */
