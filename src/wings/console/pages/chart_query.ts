@@ -19,7 +19,7 @@ export interface ChartChoice {
   readonly of: string;
 }
 
-/** Returns the maximum number of groups in a chart: of values, or of periods. */
+/** Returns the maximum number of groups in a chart. A group is a value or a period. */
 export function maxGroups({ period }: ChartChoice): number {
   return period === null ? 40 : 1000;
 }
@@ -33,7 +33,7 @@ export function groupColumns({ columns, primaryKey }: ConsoleRelation): readonly
   );
 }
 
-/** Returns the columns that can be measured: numbers that are not keys. `references` refer to rows. */
+/** Returns the columns that can be measured: numbers that are neither keys nor among `references`. */
 export function measuredColumns(
   { columns, primaryKey }: ConsoleRelation,
   references: ReadonlySet<string>,
@@ -60,7 +60,7 @@ export function choiceOf({ select }: TableQuery, relation: ConsoleRelation): Cha
   return null;
 }
 
-/** Returns the initial choice for a chart of a relation; null if no column can be grouped by. */
+/** Returns the initial choice for a chart of a relation; null if no column can form groups. */
 export function firstChoice(
   relation: ConsoleRelation,
   references: ReadonlySet<string>,
@@ -81,7 +81,7 @@ export function withColumn(choice: ChartChoice, { name, baseType }: ConsoleColum
   return { ...choice, by: name, period: typeKind(baseType) === "time" ? "month" : null };
 }
 
-/** Returns the keys of a chart's rows. A key that is the name of a column is changed. */
+/** Returns the keys of a chart's rows. A key gets an underscore if a column has the same name. */
 export function chartKeys(
   { by, period, measure }: ChartChoice,
   { columns }: ConsoleRelation,

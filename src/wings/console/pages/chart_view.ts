@@ -32,7 +32,7 @@ interface ChartViewProps {
   readonly onQuery: (query: TableQuery) => void;
 }
 
-/** Controls of the aggregate, the drawing, and its numbers as a table. */
+/** Controls of the aggregate, its drawing, and its numbers as a table. */
 export function ChartView({ relation, query, rows, onQuery }: ChartViewProps): View {
   const forward = relationshipsOf(relation).filter(({ isForward }) => isForward);
   const references = new Set(forward.flatMap(({ pairs }) => pairs.map(([column]) => column)));
@@ -163,7 +163,7 @@ function drawingOf(
       ? {
         label: by,
         type: "band",
-        // Names may be equal, where groups are not.
+        // The axis has indexes, because two groups may have the same name.
         domain: groups.map((_, index) => index),
         tickFormat: (index: number) => groups[index]!.name,
         tickRotate: isTilted ? -40 : 0,

@@ -59,8 +59,8 @@ const [boxGap, edgeGap, rankGap, blockGap] = [20, 8, 56, 32];
 
 /**
  * Arranges relations and their foreign keys. Connected tables form layers. These groups, and tables
- * without foreign keys, fill rows in the shape of the window: `aspect` is its width divided by its
- * height.
+ * without foreign keys, fill rows, so that the whole has about the shape of the window. `aspect` is
+ * the width of the window divided by its height.
  */
 export function layoutDiagram(
   relations: readonly ConsoleRelation[],
@@ -76,7 +76,7 @@ export function layoutDiagram(
   const isConnected = ({ relation }: Box) => connected.has(relation.name);
   const joined = boxes.filter(isConnected);
   const [across, down] = [layoutLayers(joined, keys, "LR"), layoutLayers(joined, keys, "TB")];
-  // The direction that is shown larger in the window.
+  // The window shows the layers in the direction in which they are larger.
   const size = ({ width, height }: Size) => Math.max(width / aspect, height);
   const single = boxes.filter((box) => !isConnected(box)).map((box): DiagramLayout => {
     const { width, height } = box;

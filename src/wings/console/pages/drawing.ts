@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { html, type View } from "./view.ts";
 
 interface DrawingProps {
-  /** Text of the whole image. */
+  /** Label of the whole image. */
   readonly label: string;
   /** Returns the drawing for a width in px. */
   readonly options: (width: number) => Plot.PlotOptions;
@@ -32,7 +32,7 @@ export function Drawing({ label, options, deps }: DrawingProps): View {
 function drawn(options: Plot.PlotOptions): Element {
   const figure = Plot.plot({ className: "drawn", ...options });
   figure.querySelectorAll("style").forEach((style) => style.remove());
-  // The element around it has the text of the whole image.
+  // The container has the label of the whole image.
   figure.querySelectorAll("[aria-label]").forEach((each) => each.removeAttribute("aria-label"));
   return figure;
 }

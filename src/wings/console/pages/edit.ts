@@ -69,7 +69,7 @@ export function valueOf({ baseType }: Pick<ConsoleColumn, "baseType">, text: str
     case "boolean":
       return text === "true";
     case "number":
-      // The digits of a number that JavaScript cannot hold travel as a text.
+      // If JavaScript would change the number, the request contains the digits as a text.
       return /^-?[0-9]+(?:\.[0-9]+)?$/.test(text) && String(Number(text)) === text
         ? Number(text)
         : text;
@@ -86,7 +86,7 @@ export function formText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 }
 
-/** Formats of texts with their names. Only PostgreSQL knows bounds, and all formats of times. */
+/** Formats of texts, with names for messages. Bounds and times are left to PostgreSQL. */
 const formats: Partial<Record<string, readonly [pattern: RegExp, name: string]>> = {
   integer: [/^[+-]?[0-9]+$/, "a whole number"],
   number: [

@@ -24,8 +24,8 @@ export function ErrorBox(
   `;
 }
 
-/** Scrolls to an element once. As the function is always the same, it is called only when the
- * element is created. */
+/** Scrolls to an element once. Because the function is always the same, Preact calls it only when it
+ * creates the element. */
 function scrollTo(element: Element | null): void {
   element?.scrollIntoView({ block: "center" });
 }

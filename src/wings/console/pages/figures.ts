@@ -116,7 +116,7 @@ function Chart(
   `;
 }
 
-/** Table of minutes, because 900 seconds as rows would show no more. */
+/** Table with a row for each minute, because 900 rows for seconds would not show more. */
 function FigureTable({ seconds }: { readonly seconds: ConsoleStats }): View {
   const minutes = Map.groupBy(seconds, ({ time }) => Math.floor(time / 60));
   const head = ["Minute", "Requests", "Errors", "Highest p99", "Most connections in use"];

@@ -62,7 +62,7 @@ export function isComplete(
 export type FilteredColumn = Pick<ConsoleColumn, "baseType" | "enumLabels">;
 
 /** Operators by group of types, without `null` and `notnull`. The first one is the default of new
- * filters. For times it is `gte`, because `eq` with a date would mean midnight. */
+ * filters. For times, the default is `gte`, because `eq` with a date would mean midnight. */
 const operatorsByKind = {
   text: ["contains", "starts", "eq", "neq", "in"],
   enum: ["eq", "neq", "in"],
@@ -130,7 +130,7 @@ export const emptyTableQuery: TableQuery = {
   others: [],
 };
 
-/** Returns the query in the order of the key, by cursors, unless it has an order or groups rows. */
+/** Returns the query in the order of the key, by cursors; unchanged if it has an order or groups rows. */
 export function inKeyOrder(query: TableQuery, primaryKey: readonly string[]): TableQuery {
   const { select, order, offset, others } = query;
   const isGrouped = select?.some((item) => /(?:^|:)count\(\)|\.[a-z_0-9]+\(/.test(item)) ?? false;
@@ -189,13 +189,13 @@ export function splitParams(query: string): readonly (readonly [name: string, va
   return [...new URLSearchParams(query)];
 }
 
-/** Encodes a name or value. Characters of the grammar are not escaped. */
+/** Percent-encodes a name or value, except for characters of the API's grammar. */
 export function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replace(/%(?:2C|3A|3E|40)/g, (code) => decodeURIComponent(code));
 }
 
-/** Returns the name of {@linkcode queryName}; null for anything else. */
+/** Returns the name from which {@linkcode queryName} makes a text; null for other texts. */
 function parseName(text: string): string | null {
   const name = unquoted(text);
   return queryName(name) === text ? name : null;

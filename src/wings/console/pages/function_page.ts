@@ -113,7 +113,7 @@ function labelsOf(type: string): readonly string[] {
   return columns.find((column) => column.baseType === type)?.enumLabels ?? [];
 }
 
-/** Returns the call: GET for functions that only read, otherwise POST. An error names a value that
+/** Returns the call: GET for functions that only read, otherwise POST. `problem` names a value that
  * is not JSON. */
 function callOf(
   { schema, name, volatility, parameters }: ConsoleFunction,

@@ -31,7 +31,7 @@ interface GridProps {
 export function Grid(props: GridProps): View {
   const { rows, columns, relation, label, order, labels, numbers, onOpen, onEdit } = props;
   const table = useRef<HTMLTableElement>(null);
-  // A drawing of many rows stays until they change, and calls the functions of the last one.
+  // Renderings with the same rows reuse the drawing, whose listeners read the latest properties here.
   const current = useRef(props);
   current.current = props;
   const [hasPanel, isReadonly] = [onOpen !== undefined, onEdit === undefined];

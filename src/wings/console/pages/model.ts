@@ -86,7 +86,7 @@ export async function loadAccess(name: string): Promise<void> {
     access.value = {
       schema: name,
       methods: isFollowed && error === null ? methodsOf(document.paths ?? {}) : null,
-      // A service without a document refuses no role by that.
+      // Other errors only mean that the service has no document.
       error: error?.status === 401 || error?.status === 403 ? error : null,
     };
   });
@@ -154,7 +154,7 @@ export function profileHeader(name: string, method: string): ApiCall["headers"] 
   return [[isRead ? "Accept-Profile" : "Content-Profile", name]];
 }
 
-/** Returns a request for the rows of a relation; for the empty name, of the OpenAPI document. */
+/** Returns a request for the rows of a relation, or for the OpenAPI document if the name is empty. */
 export function readCall(
   { schema, name }: Pick<ConsoleRelation, "schema" | "name">,
   query: string,

@@ -10,11 +10,11 @@ interface NoticeProps {
   readonly relation: ConsoleRelation;
   /** `Inserted`, `Saved` or `Deleted`. */
   readonly verb: string;
-  /** At least one. */
+  /** The written rows, at least one. */
   readonly rows: readonly GridRow[];
 }
 
-/** The key of a row, or the number of rows, with a link to them, since the page need not show them. */
+/** The key of a row, or the number of rows. A link shows the rows, which may not be on the page. */
 export function Notice({ relation, verb, rows }: NoticeProps): View {
   const { schema, name, primaryKey } = relation;
   const row = rows[0]!;
@@ -28,7 +28,7 @@ export function Notice({ relation, verb, rows }: NoticeProps): View {
   return html`<p class="bar" role="status">${verb} ${what}${link}</p>`;
 }
 
-/** Most rows that a link shows: their keys are in its URL. */
+/** Maximum rows that a link shows, because its URL contains their keys. */
 const maxLinked = 100;
 
 /** Returns the query of several rows; empty if their key has several columns, or for many rows. */

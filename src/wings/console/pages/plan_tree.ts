@@ -1,7 +1,7 @@
 /** The tree of a plan by `EXPLAIN (FORMAT JSON)`. @module */
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 
-/** A node of a plan. Rows are totals over its loops and the loops of the nodes above it. */
+/** A node of a plan. Numbers of rows are totals over all loops. */
 export interface PlanNode {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly planRows: number;
@@ -102,8 +102,8 @@ export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): n
   return factor >= maxEstimateError ? factor : null;
 }
 
-/** Returns the node that takes the most time itself, and that reads more than clauses of svc; null
- * without ANALYZE. */
+/** Returns the node that takes the most time without its descendants; null without ANALYZE. Nodes
+ * that only read clauses of svc are left out. */
 export function slowestNode(root: PlanNode): PlanNode | null {
   return nodesOf(root).filter((node) => node.ownMs !== null && !readsOwnClauses(node))
     .reduce<PlanNode | null>((most, each) => each.ownMs! > (most?.ownMs ?? -1) ? each : most, null);

@@ -10,7 +10,7 @@ const storageKey = "svc-recent";
 /** Maximum number of listed requests that are not pinned. */
 const maxRecent = 20;
 
-/** A request by the fragment of its page's address. The newest comes first. */
+/** A listed request, by the fragment of its page's URL. */
 interface ListedAddress {
   readonly href: string;
   readonly isKept: boolean;
@@ -32,7 +32,7 @@ function store(next: readonly ListedAddress[]): void {
   localStorage.setItem(storageKey, JSON.stringify(next));
 }
 
-/** Returns the list with a request added as its first. Removes the oldest that are not pinned. */
+/** Returns the list with a request added at its start. Removes the oldest requests that are not pinned. */
 export function withRequest(
   list: readonly ListedAddress[],
   href: string,
@@ -43,7 +43,7 @@ export function withRequest(
   return [{ href, isKept }, ...others].filter((each) => each.isKept || left-- > 0);
 }
 
-/** Stores a request that differs from the table's first page. */
+/** Adds a request to the stored list, by the address of its page. */
 export function remember(href: string): void {
   store(withRequest(recent.value, href));
 }

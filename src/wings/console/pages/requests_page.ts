@@ -140,7 +140,7 @@ function RequestDetails({ request }: { readonly request: ListedRequest }): View 
   `;
 }
 
-/** Returns the table page for a path that reads a table; null for other paths. */
+/** Returns the address of the table page for a path that reads a table; null for other paths. */
 function linkOf(target: string): string | null {
   const [, name, query = ""] = /^\/([^/?]+)(?:\?(.*))?$/s.exec(target) ?? [];
   if (name === undefined) return null;
@@ -152,7 +152,7 @@ function linkOf(target: string): string | null {
   });
 }
 
-/** Lines that the page keeps. */
+/** Maximum lines that the page shows. */
 const maxLines = 1000;
 
 function LogTail(): View {

@@ -27,7 +27,7 @@ import { errorMessage } from "../../../base/errors/error_message.ts";
 
 const storageKey = "svc-sql";
 
-/** The text, which is kept until the tab is closed. */
+/** The SQL text, which is kept until the tab is closed. */
 const sql = signal(sessionStorage.getItem(storageKey) ?? "select 1 as one");
 
 /** A response, which is parsed once. */
@@ -113,12 +113,12 @@ function SqlForm({ shown, isBusy, run }: SqlFormProps): View {
   `;
 }
 
-/** Focuses an element once: the same function is called only when the element is made. */
+/** Focuses an element once: Preact calls the same function only when it creates the element. */
 function takeFocus(element: HTMLElement | null): void {
   element?.focus();
 }
 
-/** Returns the response without the last row if it was truncated; that row only shows that more follow. */
+/** Returns the parsed response. A truncated response has one row more, which is left out. */
 function shownOf(kind: Shown["kind"], { text, ms, isCut }: SqlAnswer): Shown {
   if (kind === "plan") return { kind, plan: planRoot(text)! };
   const rows = rowsOfText(text);
@@ -133,7 +133,7 @@ function countText({ rows: { length }, ms, isCut }: Extract<Shown, { kind: "rows
 const noOrder: readonly SortTerm[] = [];
 
 function Rows({ rows, numbers }: Extract<Shown, { kind: "rows" }>): View {
-  // The grid is drawn again where these lists are new, as for each letter of the text.
+  // If this list were new for each letter of the text, the grid would be drawn again.
   const columns = useMemo(() => Object.keys(rows[0] ?? {}), [rows]);
   if (rows.length === 0) return html`<${Empty} title="No rows" />`;
   const save = () =>

@@ -236,7 +236,7 @@ function startOf(query: TableQuery, starts: ReadonlyMap<string, number>): number
   return query.position.join() === "after," ? 0 : starts.get(formatQuery(query)) ?? null;
 }
 
-/** Returns the count. A page that is not full is the last one, so that its count is exact. */
+/** Returns the number of all rows. It is exact if the page is not full, because no rows follow. */
 function countOf(
   range: string | null,
   { headers, query }: ApiCall,
@@ -251,7 +251,7 @@ function countOf(
   return { total: Number(total), isExact };
 }
 
-/** Returns the columns to show, in the order of the table and of `select`. */
+/** Returns the columns to show: the columns of the rows, or of the table if there are no rows. */
 function columnsOf(
   relation: ConsoleRelation,
   { select }: TableQuery,

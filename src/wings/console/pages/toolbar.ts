@@ -55,7 +55,7 @@ const viewLabels: Readonly<Record<TableView, readonly [icon: IconName, label: st
 
 function viewLinks({ relation, view, query, routeQuery }: ToolbarProps): View {
   const { schema, name } = relation;
-  // The query of a chart selects groups, and other queries select rows.
+  // A chart's query selects groups. Between the chart and other views, only the filters are kept.
   const plain = formatQuery({ ...emptyTableQuery, filters: query.filters });
   const queryOf = (to: TableView) => (to === "chart") === (view === "chart") ? routeQuery : plain;
   return html`
@@ -124,8 +124,8 @@ export function embedItem(
   all: readonly ConsoleRelationship[],
 ): string {
   if (kind === "computed") return `${queryName(hint)}(*)`;
-  // In a reference from a table to itself, the column's name addresses the parent. As a hint, it
-  // addresses the children.
+  // If a table refers to itself, the column's name selects the parent. As a hint after the table's
+  // name, it selects the children.
   if (origin[1] === name && pairs.length === 1) {
     const [column, other] = pairs[0]!;
     return isForward ? `${queryName(column)}(*)` : `${queryName(name)}!${queryName(other)}(*)`;

@@ -108,7 +108,7 @@ export function withText(run: (text: string) => void): (event: Event) => void {
 
 export interface SelectProps {
   readonly label: string;
-  /** Values with their texts, or values that are their own text. */
+  /** Pairs of a value and its text, or texts that are also the values. */
   readonly options: readonly (string | readonly [value: string, text: string])[];
   readonly value: string | null;
   readonly onValue: (value: string) => void;
@@ -131,7 +131,7 @@ interface DataTableProps {
   readonly rows: readonly (readonly View[])[];
   /** Indexes of number columns. Default: none. */
   readonly numbers?: readonly number[];
-  /** Keys of rows that may move. Default: their indexes. */
+  /** Keys of rows whose positions may change. Default: their indexes. */
   readonly keys?: readonly (number | string)[];
 }
 

@@ -63,7 +63,7 @@ export function consoleRoutes(
 /** Path prefix of the API. */
 const apiPrefix = "/console/api/";
 
-/** Headers about the console's page only. The API accepts a token only in `Authorization`. */
+/** Headers that concern the page and are not sent to the API, which accepts a token in `Authorization`. */
 const ownHeaders: ReadonlySet<string> = new Set([
   "admin-token",
   "console",

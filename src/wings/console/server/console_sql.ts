@@ -33,9 +33,9 @@ const maxRows = 1000;
 const maxSqlBytes = 100_000;
 
 /**
- * Functions that could set another role or execute a text. The plan contains their names, in
- * whatever way the SQL spells them. On machines that `admin-sign-in` trusts, readers may use every
- * role except the login role.
+ * Functions that are refused, because they could set another role or execute a text. The plan
+ * contains their names regardless of their spelling in the SQL. On machines that `admin-sign-in`
+ * trusts, readers may use every role except the login role.
  */
 const refused = /\b(?:set_config|\w+_to_xml\w*|ts_stat|ts_rewrite|dblink\w*)\(/;
 

@@ -22,9 +22,9 @@ export interface SecondFigures extends Gauges {
 
 /** Requests of the current second. */
 export interface CountedRequests {
-  /** Numbers of requests by the first digit of the status, from 1. */
+  /** Numbers of requests by the first digit of their status: `2xx` is at index 1. */
   readonly statuses: readonly number[];
-  /** Milliseconds of a sample. */
+  /** Durations of a sample of the requests, in milliseconds. */
   readonly durations: readonly number[];
   readonly count: number;
 }
