@@ -56,14 +56,14 @@ type TableRow = readonly [
   isWorkers: boolean,
 ];
 
-/** Condition: workers have the table `t`. Local tables may have triggers. */
+/** Condition: the table `t` is on workers of Citus. Only local tables may have triggers. */
 const onWorkers = `exists (select from pg_catalog.pg_dist_partition o
     where o.logicalrelid = t.oid and ${isOnWorkers})`;
 
 /**
- * Parameters: the relations as JSON arrays of schema and name, the root first, and names of row
- * functions. `via` is how the query uses an object. `root` and `view` need a trigger; a `part` is a
- * partition or a parent.
+ * Parameters: a JSON array of pairs of schema and name, the root first, and one of the names of row
+ * functions. `via` is how the query uses an object. Tables with `root` or `view` need a trigger;
+ * `part` means a partition or a parent.
  */
 const dependenciesQuery = (isDistributed: boolean) =>
   `with recursive dep (place, classid, objid, via) as (

@@ -2,14 +2,14 @@
 import { byteLength, sumOf } from "./offset.ts";
 
 /**
- * A changed row. Its value is JSON text. The message for a deleted row has the columns of its key.
+ * A changed row. `value` is its JSON text, which for a deleted row only has the columns of the key.
  */
 export interface ChangedRow {
   readonly key: string;
   readonly value: string;
 }
 
-/** Returns a row as a deleted one; null if only its text identifies it. */
+/** Returns the deleted row for a line; null if only the whole line identifies the row. */
 export type ReadLineKey = (line: string) => ChangedRow | null;
 
 /** Changes between two contents, in order. */
@@ -48,7 +48,7 @@ function isExact(value: unknown): boolean {
 
 /** The rows of a result as lines of JSON. */
 export class ResultRows {
-  /** Keys by slot: the line, followed by a line end and a number if the result repeats it. */
+  /** Keys by slot. A slot is a line, followed by a line end and a number if the result repeats the line. */
   #keys = new Map<string, string>();
   readonly #slots = new Map<string, string>();
   sum = 0n;
@@ -87,7 +87,7 @@ export class ResultRows {
     return deleted.length + added.length === 0 ? null : { delete: deleted, ...changed };
   }
 
-  /** Assigns known lines to their slots. Returns the slots without a key. */
+  /** Assigns lines to slots, with the keys of known slots. Returns the slots that have no key yet. */
   #place(lines: readonly string[]) {
     const next = new Map<string, string>();
     const added: string[] = [];
@@ -106,7 +106,7 @@ export class ResultRows {
     return { next, added };
   }
 
-  /** Returns a key that no other row has, because a result may repeat the key of a table. */
+  /** Returns a key that no other row has. A result may contain a key of the table several times. */
   #freeKey(key: string): string {
     let free = key;
     for (let number = 2; this.#slots.has(free); number++) free = `${key}/${number}`;

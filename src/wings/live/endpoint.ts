@@ -33,7 +33,7 @@ import type { ChangeReader } from "./reader.ts";
 import { plainShape, readShape, type Shape, type ShapeCatalogue, shapePath } from "./shape.ts";
 import type { LiveConfig } from "./live_options.ts";
 
-/** Maximum wait of a poll, rounded up to the next check. */
+/** Milliseconds after which the next check ends a waiting poll. */
 const pollMs = 19_000;
 
 interface LiveRequest {
@@ -68,14 +68,14 @@ export class LiveEndpoint {
     const identity = await authenticateRequest(exchange, snapshot.config.jwtAud);
     exchange.identity = identity;
     const request = { exchange, pieces, params, query: { path, query, profile, identity } };
-    // A poll without a group to continue reads the rows, as the start of a stream does.
+    // A poll whose group no longer exists reads the rows, like the start of a stream.
     if (isPoll && !this.groups.has(request.query)) admitClient(exchange, pieces);
     admitIdentity(exchange, identity);
     return await this.#answer(request);
   }
 
-  /** Counts streams and polls, including those that wait for a run. Rejects with `183`, `184`, or
-   * the error of the run. */
+  /** Answers a request. Streams and polls are counted from their start, even if they wait for a run.
+   * Rejects with `183`, `184`, or the error of the run. */
   async #answer(request: Omit<LiveRequest, "leave">): Promise<Reply> {
     const { exchange, params: { form } } = request;
     let leave = () => {};
@@ -101,11 +101,11 @@ export class LiveEndpoint {
     const { exchange, pieces, params, query } = request;
     const { form, offset, minXmax, shape } = params;
     const group = this.groups.groupOf(query);
-    // A kept result does not show whether the client may still see it: rows come from a new run.
+    // Only a new run shows whether the client may still see the rows.
     const isPoll = offset !== null && (form === "rows" || form === "poll");
     const isReading = await this.#untilRead(exchange);
     const isKnown = offset !== null && group.hasOffset(offset);
-    // Without the schema svc_live, the run tells what is missing.
+    // If the schema svc_live is missing, the error of the run names the missing objects.
     const isFresh = isPoll && await group.ready(isKnown ? null : minXmax);
     if (!isPoll) await group.renewed();
     else if (!isFresh && (group.since(offset)?.length ?? 0) > 0) {
@@ -116,7 +116,7 @@ export class LiveEndpoint {
     if (!isReading) throw liveErrors.noLiveCapacity("Changes cannot be read", 1);
     const batches = offset === null ? [group.whole] : group.since(offset);
     if (batches === null && form !== "events") {
-      // The next request of the client waits until the result is as new as the client's.
+      // By the handle, the client's next request waits until the result is as new as the client's rows.
       const headers = this.#headers(
         { handle: `${offset!.xmax}-${crypto.randomUUID()}`, shape },
         group.offset,
@@ -133,8 +133,8 @@ export class LiveEndpoint {
     return jsonReply(200, this.#headers(params, batch.offset!), batch.json);
   }
 
-  /** Waits for the changes like a GET: until the client disconnects or the time limit of the
-   * request is exceeded. */
+  /** Waits until changes can be read, until the client disconnects, or until the time limit of the
+   * request. */
   async #untilRead(exchange: Exchange): Promise<boolean> {
     const { signal } = exchange.request;
     const left = deferred<false>();
@@ -152,7 +152,7 @@ export class LiveEndpoint {
 
   /** Responds with the next batch, or after 20 s without a change. */
   #wait({ exchange, params, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
-    // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
+    // The issuer's clock may differ. Until the token is refused, the client polls once per second.
     const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
     const { promise, resolve, reject } = deferred<Reply>();
     const unchanged = () => resolve(this.#messages(params, group.unchanged));
@@ -167,7 +167,7 @@ export class LiveEndpoint {
     return promise.finally(() => group.unsubscribe(subscriber));
   }
 
-  /** Creates a stream that ends when its token expires. Otherwise, the ends of streams are spread over time. */
+  /** Creates a stream, which ends when its token expires, or at a random time around `live-recheck`. */
   #stream(
     { exchange, params, query, leave }: LiveRequest,
     group: LiveGroup,
@@ -179,7 +179,7 @@ export class LiveEndpoint {
     const { schedule } = this.groups.options;
     const onEnd = () => group.unsubscribe(stream);
     const stream: EventStream = new EventStream({ spool, endsAt, schedule, onEnd });
-    // The bytes that it leaves unread count until then.
+    // The stream is counted until the client has received its last bytes.
     void stream.body.ended.then(leave);
     group.subscribe(stream);
     for (const batch of batches) stream.receive(batch);
@@ -198,7 +198,7 @@ export class LiveEndpoint {
       ["electric-offset", `${offset}_0`],
       ["electric-handle", handle ?? `0-${crypto.randomUUID()}`],
       ["electric-schema", shape.schema],
-      // Electric's client takes an answer with the cursor of an earlier one for a cached one.
+      // Electric's client assumes that an answer is cached if it has the cursor of an earlier answer.
       ["electric-cursor", String(this.groups.options.time())],
       ["electric-up-to-date", ""],
     ];
@@ -220,11 +220,11 @@ function streamReply(content: NonNullable<Reply["content"]>, headers: HeaderList
 
 const protocolName =
   /^(?:offset|handle|live|(?:experimental_)?live_sse|log|cursor|expired_handle|cache-buster|replica)$/;
-/** An offset of a content that no group has. */
+/** An offset whose content no group has. */
 const unknownOffset: LiveOffset = { xmax: 0n, ms: 0, sum: -1n };
 
 interface LiveParams {
-  /** A response, a response that waits, a stream of changes, or a stream that begins with the rows. */
+  /** A response, a response that waits for a change, a stream of changes, or a stream of rows and changes. */
   readonly form: "rows" | "poll" | "changes" | "events";
   readonly shape: Shape;
   /** Null to read all rows. */

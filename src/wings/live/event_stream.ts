@@ -8,7 +8,7 @@ import type { MessageBatch } from "./messages.ts";
 
 /** Maximum bytes that a client has not read. A slower client is disconnected. */
 const maxUnsentBytes = 2 ** 20;
-/** A client that reads nothing of the waiting bytes for this long is considered gone. */
+/** Milliseconds without a read after which a client with waiting bytes is disconnected. */
 const maxStallMs = 30_000;
 /** Period of comments, because proxies close silent connections. */
 const commentMs = 15_000;
@@ -40,7 +40,7 @@ export class EventStream implements Subscriber {
     });
   }
 
-  /** Sends a batch. If the client is too slow, ends the stream before it instead. */
+  /** Sends a batch. If the client is too slow, ends the stream instead. */
   receive({ events }: Pick<MessageBatch, "events">): void {
     if (!this.#isOpen) return;
     if (this.body.unreadBytes > maxUnsentBytes) this.end();

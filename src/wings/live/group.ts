@@ -24,7 +24,7 @@ export interface LiveQuery {
 export interface LiveRows {
   readonly lines: readonly string[];
   readonly snapshot: PgSnapshot;
-  /** Time in PostgreSQL, without the time in the queue. */
+  /** Milliseconds in PostgreSQL, without the time in the queue. */
   readonly ms: number;
   /** Output names of the primary key columns; empty if the rows lack one. */
   readonly keyColumns: readonly string[];
@@ -49,7 +49,7 @@ export interface GroupsOptions {
   readonly revoked: () => ((identity: Identity) => boolean) | null;
 }
 
-/** The owner of all groups, as seen by a group. */
+/** The part of `LiveGroups` that a group uses. */
 export interface GroupHost {
   readonly options: GroupsOptions;
   /** Maximum pause of a group, and maximum age of a result with subscribers. */
@@ -59,7 +59,7 @@ export interface GroupHost {
   /** Calls {@linkcode LiveGroup.run} when the number of runs permits. */
   enqueue(group: LiveGroup): void;
   remove(group: LiveGroup): void;
-  /** Reserves memory for `user`, and ends unused groups if it lacks. Returns `183` if it still lacks. */
+  /** Reserves memory for `user`. If necessary, ends unused groups. Returns `183` if that does not suffice. */
   reserve(bytes: number, user: LiveGroup | null): ServiceError | null;
 }
 
@@ -150,8 +150,8 @@ export class LiveGroup {
 
   /**
    * Resolves when the snapshot of the result is after `xmax`; null means any snapshot. Resolves
-   * with whether a run has begun since the call, so that the client may see the result. Rejects
-   * with the error of the run.
+   * with whether a run has begun since the call, which proves that the client may see the result.
+   * Rejects with the error of the run.
    */
   async ready(xmax: bigint | null): Promise<boolean> {
     if (this.#state === "ended") throw groupEnded();
@@ -184,7 +184,7 @@ export class LiveGroup {
   since(offset: LiveOffset): readonly MessageBatch[] | null {
     const index = this.#indexOf(offsetText(offset));
     if (index < 0 && offset.sum === this.#rows.sum) return [];
-    // Content may come back: a batch that is not after the offset would show an older state.
+    // The same content may occur twice. A batch before the offset would show an older state.
     const first = index < 0
       ? this.#log.findLastIndex(({ from, xmax }) => from === offset.sum && xmax > offset.xmax)
       : index + 1;
@@ -246,7 +246,7 @@ export class LiveGroup {
     return this.#log.findIndex(({ batch }) => batch.offset === offset);
   }
 
-  /** Whether the result is too old, and no run is due, because no client needs the result. */
+  /** Whether the result may be outdated and no run is planned, because no client needs the result. */
   get #isStale(): boolean {
     const { options: { now, snapshot }, recheckMs } = this.groups;
     const isOld = now() - this.#ranAt > recheckMs || this.#cache !== snapshot().cache;
@@ -328,7 +328,7 @@ export class LiveGroup {
 
   #resize(): void {
     const log = this.#log.reduce((sum, { batch }) => sum + batch.bytes, 0);
-    // The rows count for one encoding of the whole.
+    // Half of the bytes of the rows are for one encoding of their messages.
     const other = Math.max(0, (this.#whole?.bytes ?? 0) - this.#rows.bytes / 2);
     const bytes = groupOverheadBytes + 2 * textBytes(this.key) + this.#rows.bytes + log + other;
     this.groups.bytes += bytes - this.#bytes;

@@ -12,9 +12,9 @@ import {
 } from "./group.ts";
 import { type ChangeRecords, concerns } from "./scope.ts";
 
-/** Maximum share of the streams for one client. */
+/** Divisor of `live-max-streams` for the streams of one client. */
 const clientShare = 10;
-/** Maximum share of the pool for runs. */
+/** Divisor of `db-pool` for the number of concurrent runs. */
 const poolShare = 4;
 /** Milliseconds between two checks of groups. */
 const checkMs = 1000;
@@ -61,7 +61,7 @@ export class LiveGroups implements GroupHost {
   }
 
   /**
-   * Counts a stream as open. Returns a function that its end calls once. Throws `183` and `184`.
+   * Counts a stream as open until the returned function is called. Throws `183` and `184`.
    */
   enter(client: string): () => void {
     const { liveMaxStreams: max } = this.#config;
@@ -79,7 +79,7 @@ export class LiveGroups implements GroupHost {
     };
   }
 
-  /** Makes runs due for the groups that depend on changes. */
+  /** Makes a run due for each group that depends on the changes. */
   record(records: ChangeRecords): void {
     for (const group of this.#groups.values()) {
       if (group.interest === null || concerns(group.interest, records)) group.mark();

@@ -1,4 +1,4 @@
-/** The host of live queries: handles their paths, and reads by requests in this process. @module */
+/** The host of live queries: handles their paths, and reads rows by requests in this process. @module */
 import { isRevoked } from "../../state/auth/revocations.ts";
 import { liveErrors } from "./live_errors.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -38,7 +38,7 @@ function openPaths(
   const { livePath: prefix } = appState.snapshot.config as LiveConfig;
   if (prefix === null) return null;
   let context: () => Context;
-  // Where connections end with the request, there is no endpoint.
+  // If connections end with the request, there is no endpoint.
   const endpoint = loading === "unshared" ? null : openEndpoint(appState, () => context());
   return {
     matches: (path) => path.startsWith(`${prefix}/`),
@@ -110,7 +110,7 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
   const runs = appState.metricRegistry.counter({ name: "live_runs_total", help });
   const contextOf = changedContext(({ config, ...snapshot }) => ({
     ...snapshot,
-    // Paths lack the prefix. Requests are measured, as for this format of the log.
+    // `path` has no prefix. With this format of the log, requests are measured.
     config: { ...config, showsSnapshot: true, serverPathPrefix: null, logFormat: "json" },
     rateLimits: null,
   }));
@@ -118,7 +118,7 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
     runs.increment();
     const headers = { accept: "application/x-ndjson", ...profile && { "accept-profile": profile } };
     const request = new Request(`http://localhost${path}?${query}`, { headers, signal });
-    // Without bookmarks the primary executes them.
+    // Without a header for bookmarks, the primary executes the reads.
     const { guard, ...inner } = contextOf(context());
     const readContext = { ...inner, bookmarkHeader: null, guard: guard && guardOfReads(guard) };
     const exchange = receive(request, { identity, isUnlogged: true, path }, readContext);

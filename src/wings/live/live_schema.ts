@@ -23,10 +23,10 @@ export function recordSql(schema: string, name: string): string {
 }
 
 /**
- * The common objects. A sequence is not transactional, so each trigger immediately sees until when
- * there is a reader. The functions run with the rights of their owner, so their search path has no
- * schema of a caller. A crash of PostgreSQL empties unlogged tables. The records of relation 0
- * contain the epoch, which then changes.
+ * The common objects. `reader_until` is a sequence, because a trigger sees a new value of a sequence
+ * before the transaction ends. The functions run with the rights of their owner, so their search
+ * path has no schema of a caller. A crash of PostgreSQL empties unlogged tables, and thereby changes
+ * the epoch, which the record of relation 0 contains.
  */
 const schemaSql = sql`create schema if not exists svc_live;
 do $$ begin
@@ -55,9 +55,9 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 `;
 
 /**
- * Returns the function for a scope column. All tables with such a column share it, and one of them
- * may have lost the column. concat() calls only the output function of a type, which is written in
- * C. A cast could run a function of the table's owner with the rights of this function's owner.
+ * Returns the function for a scope column. All tables with a column of this name share the function,
+ * and a table may have lost the column. concat() calls only the output function of a type, which is
+ * written in C. A cast could run a function of the table's owner with the rights of this function's owner.
  */
 function scopeFunction(column: string): Sql {
   const record = (rows: Sql) =>
@@ -77,7 +77,7 @@ begin
 `;
 }
 
-/** Returns the triggers. A trigger with transition tables can have only one event. */
+/** Returns the triggers of a table. A trigger with transition tables can have only one event. */
 function triggers({ schema, name, scope }: RecordedTable): Sql {
   const table = ident(schema, name);
   const each = Object.entries(transitions).map(([event, rows]) => {

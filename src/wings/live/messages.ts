@@ -15,7 +15,7 @@ export class MessageBatch {
   readonly events: Uint8Array<ArrayBuffer>;
   #json: Uint8Array<ArrayBuffer> | null = null;
 
-  /** The offset is the one after the messages; null within a result. */
+  /** `offset` is the position after the messages; null within a result. */
   constructor(readonly offset: string | null, messages: readonly string[]) {
     this.events = encodeEvents(messages, offset);
   }
@@ -36,7 +36,7 @@ export class MessageBatch {
 }
 
 /** Joins consecutive batches; undefined for an empty list. Only the last state of each row is kept,
- * because the client may no longer have access to an earlier one. */
+ * because the client may no longer have access to an earlier state. */
 export function joinBatches(batches: readonly MessageBatch[]): MessageBatch | undefined {
   const last = batches.at(-1);
   if (last === undefined || batches.length === 1) return last;
@@ -59,7 +59,7 @@ export function joinBatches(batches: readonly MessageBatch[]): MessageBatch | un
 /** Batch that makes the client of a stream start again. */
 export const refetchBatch = new MessageBatch(null, [mustRefetch]);
 
-/** Returns one event per message. The last one has an id if there is an offset. Carriage returns
+/** Returns one event per message. The last event has an id if there is an offset. Carriage returns
  * between tokens of JSON are removed, because they would end the line of the event. */
 export function encodeEvents(messages: readonly string[], offset: string | null) {
   const events = messages.map((message) => `data: ${message.replaceAll("\r", " ")}\n\n`);
@@ -71,8 +71,8 @@ export function encodeJson(messages: readonly string[]): Uint8Array<ArrayBuffer>
   return encoder.encode(`[${messages.join(",\n")}]`);
 }
 
-/** Returns the messages of changes, each with these headers. Deletions come first, because a key
- * may move to another row. */
+/** Returns the messages of changes, each with `headers`. Deletions come first, because a key may move
+ * to another row. */
 export function changeMessages(
   changes: Partial<Difference>,
   headers: { readonly lsn?: string },

@@ -10,7 +10,7 @@ import { parsePgSnapshot, type PgSnapshot } from "./offset.ts";
 interface ReaderOptions {
   readonly database: Database;
   readonly intervalMs: () => number;
-  /** Without groups the reader stops. */
+  /** The groups that changes concern. The reader stops if there are no groups. */
   readonly groups: Pick<LiveGroups, "markAll" | "record" | "size">;
   /** Monotonic milliseconds. */
   readonly now: () => number;
@@ -37,7 +37,7 @@ export class ChangeReader {
   /** End of the last successful poll. */
   #readAt = -Infinity;
   #isFailing = false;
-  /** The poll at the last renewal. The records that it has read may be deleted by the next renewal. */
+  /** The poll before the last renewal. The next renewal deletes the records that this poll has read. */
   #renewed: Position | null = null;
   /** Transactions with a lower id may have unrecorded changes; null after all of them have ended. */
   #unseenBelow: bigint | null = null;

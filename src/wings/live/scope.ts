@@ -24,7 +24,7 @@ export interface LiveScope {
 /** Tables by oid, with their scope if there is one. */
 export type DependentTables = ReadonlyMap<number, LiveScope | null>;
 
-/** Tables whose records make a group run, by the scope value of the record; null for any value. */
+/** Tables whose records make a group run, with the scope value of these records; null for any value. */
 export type Interest = ReadonlyMap<number, string | null>;
 
 /** Values of scopes by table; null for a record without a scope. */
@@ -37,7 +37,7 @@ export function concerns(interest: Interest, records: ChangeRecords): boolean {
   });
 }
 
-/** Returns the interest of a query with this plan of its root. */
+/** Returns the interest of a query. `root` is the plan of its root. */
 export function interestOf(tables: DependentTables, root: ReadNode, query: string): Interest {
   return new Map(Array.from(tables, ([table, scope]) => {
     const isFixed = scope !== null &&
@@ -46,8 +46,8 @@ export function interestOf(tables: DependentTables, root: ReadNode, query: strin
   }));
 }
 
-/** Returns the value of a filter, if it has the form that PostgreSQL prints; otherwise null. The
- * plan may lack values. */
+/** Returns the value of a filter in the query string, if it has the form that PostgreSQL prints;
+ * otherwise null. The plan cannot be used, because it may lack values. */
 function comparedValue(query: string, { column, type }: LiveScope): string | null {
   const filters = splitQuery(query).filter(({ name }) => name === column);
   const [, value] = /^eq\.(.*)$/s.exec(filters[0]?.value ?? "") ?? [];

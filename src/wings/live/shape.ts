@@ -37,7 +37,7 @@ export function plainShape(
   return { path, query: equivalentQuery(params), profile, schema: "{}" };
 }
 
-/** Returns the live query for the parameters. As in Electric, its values are texts of PostgreSQL.
+/** Returns the live query for the parameters. As in Electric, all values are texts of PostgreSQL.
  * Throws `186` for rows that no filter can select. */
 export function readShape(
   params: readonly QueryParam[],

@@ -4,7 +4,7 @@ import { truncated } from "../../base/errors/quoting.ts";
 import { queryName } from "../../api/request/url/filter_param.ts";
 import type { QueryParam } from "../../api/request/url/query_string.ts";
 
-/** A parameter, and the text of the same condition in a group. */
+/** A condition as a parameter, and as a member of a group such as `or`. */
 export interface ShapeCondition extends QueryParam {
   readonly member: string;
 }
@@ -17,8 +17,8 @@ const operators: ReadonlyMap<string, string> = new Map(Object.entries({
 }));
 /** Words that are names of columns only in quotes. */
 const keyword = /^(?:and|or|not|in|is|i?like|between|null|true|false|user|current_[dtu]\w+)$/i;
-/** Literals, and the types for which PostgreSQL compares them in the same way as their text; empty
- * if unknown. */
+/** Starts of literals, and the types for which PostgreSQL compares a literal like its text. The type
+ * is empty if it is unknown. */
 const literals = [
   [/^'[^]/, /^/],
   [/^-?\s*\.?\d/, /^(?:|smallint|integer|bigint|numeric|double precision)$/],
@@ -111,7 +111,7 @@ export class WhereReader {
       this.#take("(");
       const values = this.#list(",", value);
       this.#take(")");
-      // In a filter, a list of one empty text is an empty list.
+      // A list of one empty text would be an empty list in a filter.
       return [values.length === 1 ? ["eq", values[0]!] : ["in", `(${values.map(quoted)})`]];
     }
     if (operator === "is") {
