@@ -1,14 +1,10 @@
-/** The execution of a transaction: the statement that the server executes, and the results so far.
- * @module */
+/** The execution of a transaction: the statement that the server executes, and the fate of the
+ * transaction. @module */
 import { DatabaseError, type DatabaseFailure } from "../../base/errors/service_error.ts";
 import type {
   AccessMode,
-  BodyFraming,
   IsolationLevel,
   OpenTransaction,
-  ResultBody,
-  ResultColumns,
-  ResultUse,
   Statement,
   Transaction,
   TransactionEnd,
@@ -17,10 +13,9 @@ import type {
   WalPosition,
 } from "../transaction.ts";
 import type { RowRun } from "../protocol/decoder.ts";
-import { joinText } from "../protocol/messages.ts";
-import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
+import type { BodyReceiver, BodyReceiverOptions } from "./body_receiver.ts";
 import { positionCheck, positionStatement, readPosition } from "../wal_position.ts";
-import { HeldResults } from "./held_results.ts";
+import { type ReturningStatement, TransactionResults } from "./results.ts";
 import type { ServerError } from "../protocol/server_error.ts";
 
 export interface ResultSettler {
@@ -34,23 +29,14 @@ export interface PendingTransaction extends ResultSettler {
   readonly events?: TransactionEvents | null;
 }
 
-export interface StatementInFlight {
+export interface StatementInFlight extends ReturningStatement {
   readonly text: string;
-  readonly use: ResultUse;
-  readonly parse?: Statement["parse"];
-  readonly framing?: BodyFraming | undefined;
   readonly runsUserCode: boolean;
   /** `planContext` that the statement is prepared for; null for all. */
   readonly context: string | null;
   /** Name of the prepared statement that this execution creates, or null. */
   readonly preparing: string | null;
 }
-
-type TextRows = (readonly (string | null)[])[];
-
-const noRows: TextRows = [];
-/** The body of statements without a body. */
-const noBody: ResultBody = { length: null, content: new Uint8Array(0) };
 
 /** How an execution begins and ends: as its transaction requires, or as a savepoint. */
 export type ExecutionForm = "implicit" | "block" | "savepoint";
@@ -64,13 +50,12 @@ export class TransactionExecution {
   readonly form: ExecutionForm;
   /** Whether this is the second attempt, after the server refused the first before it began. */
   readonly isRetry: boolean;
-  body: BodyReceiver;
   /** Whether ROLLBACK was sent after an error. */
   isRollingBack = false;
   failure: unknown = null;
   /** Whether the server closed the connection during this transaction, and executed no later one. */
   wasTerminated = false;
-  readonly #bodyOptions: BodyReceiverOptions;
+  readonly #results: TransactionResults;
   #settlement: Settlement = "pending";
   /** Settles the result of the statements in flight; null between steps of an open transaction. */
   #settler: ResultSettler | null;
@@ -99,14 +84,7 @@ export class TransactionExecution {
   #hasAnswered = false;
   /** Whether the server refused the transaction before any of its effects. */
   #isRefusedUnbegun = false;
-  #columns: ResultColumns = [];
-  #isBodyTaken = false;
   #end: TransactionEnd | "open";
-  #rows: TextRows[];
-  /** The row that is arriving, without its last column. Only for results that keep rows. */
-  #row: (string | null)[] | null = null;
-  #lastColumn: Uint8Array[] | null = null;
-  readonly #held: HeldResults;
 
   constructor(
     pending: PendingTransaction,
@@ -122,17 +100,17 @@ export class TransactionExecution {
     this.form = form;
     this.isRetry = isRetry;
     this.#cleanup = cleanup;
-    this.#bodyOptions = body;
-    this.body = new BodyReceiver(body);
-    this.#held = new HeldResults(body, pending.transaction.maxHeldBytes);
-    const { statements, block } = pending.transaction;
-    this.#rows = statements.map(() => noRows);
-    this.#end = block?.end ?? "commit";
+    this.#results = new TransactionResults(body, pending.transaction);
+    this.#end = pending.transaction.block?.end ?? "commit";
     this.#settler = pending;
   }
 
   get transaction(): Transaction {
     return this.pending.transaction;
+  }
+
+  get body(): BodyReceiver {
+    return this.#results.body;
   }
 
   get isEndSent(): boolean {
@@ -229,9 +207,8 @@ export class TransactionExecution {
     if (end !== null) this.#end = end;
     this.#preambleLength = 0;
     this.#cleanupLength = 0;
-    this.#columns = [];
     const all = this.#withEnd(statements);
-    this.#rows = all.map(() => noRows);
+    this.#results.beginStep(all);
     return all;
   }
 
@@ -259,19 +236,18 @@ export class TransactionExecution {
 
   /** CommandComplete, or EmptyQueryResponse. */
   completed(): void {
-    this.#hasRunUserCode ||= this.statement?.runsUserCode ?? false;
-    if (this.statement?.framing !== undefined) this.#receiver.end();
-    if (this.statement?.use === "held") this.#emitHeld();
+    const { statement } = this;
+    if (statement !== undefined) {
+      this.#hasRunUserCode ||= statement.runsUserCode;
+      if (statement.framing !== undefined) this.#results.receiverOf(statement).end();
+      if (statement.use === "held") this.#emitHeld();
+    }
     this.#position++;
     this.#isBound = false;
   }
 
-  get #receiver(): BodyReceiver {
-    return this.statement?.use === "held" ? this.#held.receiver : this.body;
-  }
-
   #emitHeld(): void {
-    const result = this.#held.take();
+    const result = this.#results.takeHeld();
     if (this.failure === null) this.pending.events?.held(result);
   }
 
@@ -333,9 +309,7 @@ export class TransactionExecution {
   }
 
   #result(open: OpenTransaction | null): TransactionResult {
-    const body = this.#isBodyTaken ? noBody : this.body.take();
-    this.#isBodyTaken = true;
-    const result = { end: this.#end, columns: this.#columns, body, rows: this.#rows };
+    const result = { end: this.#end, ...this.#results.take() };
     if (open !== null) return { ...result, end: "open", open };
     return this.#walPosition === null ? result : { ...result, walPosition: this.#walPosition };
   }
@@ -360,48 +334,25 @@ export class TransactionExecution {
 
   /** Returns the rows that continue the body; null if the next row does not continue it. */
   rowRun(): RowRun | null {
-    const isFurther = this.statement!.framing !== undefined && this.#receiver.started;
-    return isFurther ? this.#receiver.openRun() : null;
+    const statement = this.statement!;
+    if (statement.framing === undefined) return null;
+    const receiver = this.#results.receiverOf(statement);
+    return receiver.started ? receiver.openRun() : null;
   }
 
   rowStart(head: readonly (string | null)[], length: number | null): void {
-    if (this.statement?.use === "result") {
-      this.#columns = head;
-      if (this.#isBodyTaken) this.body = new BodyReceiver(this.#bodyOptions);
-      this.#isBodyTaken = false;
-      this.body.start(length, this.statement.framing ?? null);
-      return;
-    }
-    if (this.statement?.use === "held") {
-      this.failure ??= this.#held.start(head, { length, framing: this.statement.framing ?? null });
-      return;
-    }
-    this.#row = [...head];
-    this.#lastColumn = length === null ? null : [];
+    this.failure ??= this.#results.startRow(this.statement!, head, length);
   }
 
   rowBytes(bytes: Uint8Array): void {
-    if (this.#row !== null) this.#lastColumn?.push(bytes.slice());
-    else if (this.statement?.use !== "held") this.body.push(bytes);
-    else if (this.failure === null) this.failure = this.#held.push(bytes);
+    this.failure ??= this.#results.push(this.statement!, bytes);
   }
 
   rowEnd(): void {
-    if (this.#row === null) {
-      if (this.statement?.framing === undefined) this.#receiver.end();
-      return;
+    const row = this.#results.endRow(this.statement!, this.#statementPosition);
+    if (row !== null && this.#position === this.#positionReading) {
+      this.#walPosition = readPosition(row);
     }
-    const text = this.#lastColumn === null ? null : joinText(this.#lastColumn);
-    const { parse } = this.statement!;
-    this.#row.push(text === null || parse === undefined ? text : parse(text) as string);
-    if (this.#position === this.#positionReading) {
-      this.#walPosition = readPosition(this.#row);
-    }
-    const position = this.#statementPosition;
-    if (this.#rows[position] === noRows) this.#rows[position] = [];
-    this.#rows[position]?.push(this.#row);
-    this.#row = null;
-    this.#lastColumn = null;
   }
 }
 
