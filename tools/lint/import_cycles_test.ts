@@ -39,6 +39,27 @@ function cyclesOf(graph: Graph): readonly string[] {
   return cycles;
 }
 
+/** Returns the imports between the parts of a folder, which are its files and its folders. */
+function partsOf(folder: string, graph: Graph): Graph {
+  const partOf = (path: string) =>
+    path.startsWith(folder) ? path.slice(folder.length).split("/", 1)[0]! : null;
+  const parts = new Map<string, string[]>();
+  for (const [file, imports] of graph) {
+    const part = partOf(file);
+    const others = imports.map(partOf).filter((each) => each !== null && each !== part);
+    if (part !== null) parts.set(part, [...parts.get(part) ?? [], ...others as string[]]);
+  }
+  return parts;
+}
+
+function foldersOf(graph: Graph): ReadonlySet<string> {
+  return new Set(
+    [...graph.keys()].flatMap((file) =>
+      Array.from(file.matchAll(/\//g), ({ index }) => file.slice(0, index + 1))
+    ),
+  );
+}
+
 Deno.test("finds a cycle, and no cycle in files with the same import", () => {
   const graph: Graph = new Map([["a", ["b", "c"]], ["b", ["c"]], ["c", ["d"]], ["d", ["b"]]]);
   deepStrictEqual(cyclesOf(graph), ["b -> c -> d -> b"]);
@@ -46,4 +67,18 @@ Deno.test("finds a cycle, and no cycle in files with the same import", () => {
 
 Deno.test("no files of src import each other in a cycle, also not for types", async () => {
   deepStrictEqual(cyclesOf(await readGraph(new URL("src/", root))), []);
+});
+
+Deno.test("finds folders that import each other by different files", () => {
+  const graph: Graph = new Map([["src/a/x.ts", ["src/b/y.ts"]], ["src/b/z.ts", ["src/a/w.ts"]]]);
+  deepStrictEqual(cyclesOf(graph), []);
+  deepStrictEqual(cyclesOf(partsOf("src/", graph)), ["a -> b -> a"]);
+});
+
+Deno.test("no parts of a folder of src import each other in a cycle", async () => {
+  const graph = await readGraph(new URL("src/", root));
+  const cycles = [...foldersOf(graph)].flatMap((folder) =>
+    cyclesOf(partsOf(folder, graph)).map((cycle) => `${folder}: ${cycle}`)
+  );
+  deepStrictEqual(cycles, []);
 });

@@ -5,8 +5,8 @@ import type { Filter, LogicGroup, LogicTree, Operation } from "../request/url/qu
 import type { Field, Operand, Value } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation } from "../../state/schema_cache/schema_cache.ts";
 import { cachedColumn, comparable, type FieldScope } from "./values/fields.ts";
-import { ownNames, valueOf } from "./read/level_names.ts";
-import type { Condition, FieldCondition, PlannedValue } from "./read/read_node.ts";
+import { ownNames, valueOf } from "./level_names.ts";
+import type { Condition, FieldCondition, PlannedValue } from "./read_node.ts";
 import { isTextType, similaritySchema } from "./values/search_operators.ts";
 import { needsDocument, typeOf } from "./values/type_of_value.ts";
 import { planValue, rowPlace, type ValuePlace } from "./values/values.ts";

@@ -4,7 +4,7 @@ import type { LogicTree, QueryParams, RowBounds, SelectItem } from "../request/u
 import type { Operand, Value } from "../request/url/value_types.ts";
 import { maxParts } from "../request/url/scanner.ts";
 import { plainAggregates } from "../request/url/select_grammar.ts";
-import type { Condition, PlannedValue, ReadNode, RowRange } from "./read/read_node.ts";
+import type { Condition, PlannedValue, ReadNode, RowRange } from "./read_node.ts";
 
 /** Maximum number of values with calls in one request. */
 const maxValues = 64;

@@ -7,13 +7,7 @@ import type {
   SchemaCache,
 } from "../../state/schema_cache/schema_cache.ts";
 import { aggregateIn, fieldsOf } from "./values/planned_values.ts";
-import type {
-  Condition,
-  PlannedField,
-  PlannedValue,
-  ReadItem,
-  ReadNode,
-} from "./read/read_node.ts";
+import type { Condition, PlannedField, PlannedValue, ReadItem, ReadNode } from "./read_node.ts";
 import type { CallPlan } from "./call_plan.ts";
 import type { Representation } from "./negotiate.ts";
 import type { ReadPlan } from "./read/read_plan.ts";

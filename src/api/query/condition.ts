@@ -1,12 +1,7 @@
 /** Renders filters, groups of filters, and orders. @module */
 import { orderField } from "../plan/values/fields.ts";
 import type { Conditions } from "../plan/conditions.ts";
-import type {
-  Condition,
-  FieldCondition,
-  PlannedField,
-  PlannedValue,
-} from "../plan/read/read_node.ts";
+import type { Condition, FieldCondition, PlannedField, PlannedValue } from "../plan/read_node.ts";
 import { isPattern, operatorSql, type OperatorWord } from "../request/url/operators.ts";
 import type { IsWord, OrderTerm } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation } from "../../state/schema_cache/schema_cache.ts";

@@ -1,5 +1,5 @@
 /** Renders cursors: the text of a row's position, and the condition for rows after a position. @module */
-import type { CursorPage, CursorTerm, NodeCursor, PlannedOrder } from "../plan/read/read_node.ts";
+import type { CursorPage, CursorTerm, NodeCursor, PlannedOrder } from "../plan/read_node.ts";
 import { and, join, or, param, type Sql, sql } from "../../base/sql/fragment.ts";
 
 export function cursorText({ fingerprint, terms }: NodeCursor, values: readonly Sql[]): Sql {

@@ -1,6 +1,6 @@
 /** Renders the page of a root that begins at a cursor. A materialized CTE reads one row more than
  * the page, which shows whether more rows follow. @module */
-import type { CursorPage, PagedNode, PlannedOrder } from "../plan/read/read_node.ts";
+import type { CursorPage, PagedNode, PlannedOrder } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import { emptySql, ident, ownName, smallNumber, type Sql, sql } from "../../base/sql/fragment.ts";
 import { orderTerm } from "./condition.ts";

@@ -1,5 +1,5 @@
 /** Renders columns, JSON paths, casts and functions. @module */
-import type { PlannedField, RowType } from "../plan/read/read_node.ts";
+import type { PlannedField, RowType } from "../plan/read_node.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
 import { mergeActionColumn } from "../plan/write/merge_action.ts";
 import {

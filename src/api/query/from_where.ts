@@ -9,7 +9,7 @@ import type {
   PlannedValue,
   ReadNode,
   RowRange,
-} from "../plan/read/read_node.ts";
+} from "../plan/read_node.ts";
 import type { ColumnPair } from "../../state/schema_cache/schema_cache.ts";
 import {
   emptySql,

@@ -1,5 +1,5 @@
 /** Renders the output columns of a node. @module */
-import type { PlannedOrder, PlannedValue, ReadItem, ReadNode } from "../plan/read/read_node.ts";
+import type { PlannedOrder, PlannedValue, ReadItem, ReadNode } from "../plan/read_node.ts";
 import { emptySql, ident, join, ordinal, type Sql, sql } from "../../base/sql/fragment.ts";
 import { aggregateIn, type AggregateValue } from "../plan/values/planned_values.ts";
 import { renderCast, renderConversion, renderPath } from "./field.ts";

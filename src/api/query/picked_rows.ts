@@ -1,5 +1,5 @@
 /** Renders the subqueries that pick the rows of a page, and the first of equal rows. @module */
-import type { PagedNode, PlannedOrder, ReadNode, RowRange } from "../plan/read/read_node.ts";
+import type { PagedNode, PlannedOrder, ReadNode, RowRange } from "../plan/read_node.ts";
 import { emptySql, ident, join, or, type Sql, sql } from "../../base/sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { readingOrder, rowsBehind } from "./cursor.ts";

@@ -6,7 +6,7 @@ import {
   type PagedNode,
   type ReadNode,
   type RowRange,
-} from "../plan/read/read_node.ts";
+} from "../plan/read_node.ts";
 import { unlimited } from "../plan/query_limits.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";

@@ -1,6 +1,6 @@
 /** Reads the values of a node's row from its relation or from its page. @module */
 import { getOrMake } from "../../base/lib/group_by.ts";
-import type { PlannedField, PlannedValue, ReadNode } from "../plan/read/read_node.ts";
+import type { PlannedField, PlannedValue, ReadNode } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../../base/sql/fragment.ts";
 import { renderField } from "./field.ts";
 import { type ExistsOptions, nodeSource, ownRow, type ParentRow } from "./from_where.ts";

@@ -4,7 +4,7 @@ import type { BodyFraming } from "../../database/transaction.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging } from "../plan/write/preconditions.ts";
 import { isByKey, isOneGroup } from "../plan/read/max_rows.ts";
-import type { ReadNode } from "../plan/read/read_node.ts";
+import type { ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import { emptySql, join, ordinal, ownName, type Sql, sql } from "../../base/sql/fragment.ts";
 import {

@@ -6,7 +6,7 @@ import type {
   PlannedArgument,
   PlannedField,
   PlannedValue,
-} from "../plan/read/read_node.ts";
+} from "../plan/read_node.ts";
 import { valueFunctions } from "../plan/values/value_functions.ts";
 import {
   catalogueSql,

@@ -1,6 +1,6 @@
 /** The `Link` header of pages (RFC 8288). @module */
 import type { HeaderList } from "../../base/lib/header_list.ts";
-import type { CursorPage, ReadNode } from "../plan/read/read_node.ts";
+import type { CursorPage, ReadNode } from "../plan/read_node.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type ReplacedParam, splitQuery, withParams } from "../request/url/query_string.ts";

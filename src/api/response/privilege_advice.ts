@@ -2,7 +2,7 @@
 import type { ErrorFields, ErrorSubject } from "../../base/errors/service_error.ts";
 import { nameText } from "../../base/sql/name_text.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
-import type { ReadNode } from "../plan/read/read_node.ts";
+import type { ReadNode } from "../plan/read_node.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import { type DataPlan, relationOf } from "../transaction/data_plan.ts";

@@ -17,7 +17,7 @@ import { countBound } from "../plan/read/count_plan.ts";
 import { type Plan, readOf } from "../plan/plan.ts";
 import type { ReadPlan } from "../plan/read/read_plan.ts";
 import { resultColumn } from "../query/query.ts";
-import type { ReadNode } from "../plan/read/read_node.ts";
+import type { ReadNode } from "../plan/read_node.ts";
 import { hasConflictTarget } from "../plan/write/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { rangeBeyond } from "../transaction/result_checks.ts";

@@ -1,7 +1,7 @@
 /** Hints for values that PostgreSQL rejects. The error does not name the column or parameter; the
  * request and its plan show the possible ones. @module */
 import { fieldsOfCondition } from "../plan/values/planned_values.ts";
-import type { Condition, ReadNode } from "../plan/read/read_node.ts";
+import type { Condition, ReadNode } from "../plan/read_node.ts";
 import { readOf } from "../plan/plan.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import type { Column, Relation } from "../../state/schema_cache/schema_cache.ts";

@@ -1,6 +1,6 @@
 /** Records of changes after which a group must run. @module */
 import { isEqual } from "../../api/plan/read/max_rows.ts";
-import type { ReadNode } from "../../api/plan/read/read_node.ts";
+import type { ReadNode } from "../../api/plan/read_node.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
 
 const integer = /^(?:0|-?[1-9]\d*)$/;

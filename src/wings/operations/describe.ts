@@ -6,7 +6,7 @@ import {
   type OperationParameter,
 } from "../../api/response/openapi/described_operation.ts";
 import { plan, readOf } from "../../api/plan/plan.ts";
-import type { ReadItem, ReadNode } from "../../api/plan/read/read_node.ts";
+import type { ReadItem, ReadNode } from "../../api/plan/read_node.ts";
 import { printedType } from "../../api/plan/values/type_names.ts";
 import { noBytes, type Payload } from "../../api/request/body/body_decoder.ts";
 import type { PayloadFormat } from "../../api/request/body/payload.ts";

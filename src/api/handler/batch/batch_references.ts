@@ -6,7 +6,7 @@ import { parseJson } from "../../../base/lib/json_text.ts";
 import { resultCheck, type ResultPart, type ResultValue } from "../../query/result_reference.ts";
 import { reachOf } from "../../plan/retry_safe.ts";
 import type { BatchOperation } from "./batch_document.ts";
-import { isSpread, type ReadNode } from "../../plan/read/read_node.ts";
+import { isSpread, type ReadNode } from "../../plan/read_node.ts";
 import type { Query } from "../../query/query.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
 import type { Payload } from "../../request/body/body_decoder.ts";

@@ -1,5 +1,5 @@
 /** Conditions that test whether the embeds of a node have rows. @module */
-import type { Condition, Embed, ReadNode } from "./read_node.ts";
+import type { Condition, Embed, ReadNode } from "../read_node.ts";
 
 /** Makes required embeds inner joins. Gives an alias to EXISTS tests that occur several times. */
 export function resolveNullFilters(

@@ -4,8 +4,8 @@ import type { Filter, KeyedItem, LogicTree } from "../../request/url/query_types
 import type { Field, Value } from "../../request/url/value_types.ts";
 import { comparedOf, planFilter } from "../conditions.ts";
 import type { FieldScope, LevelNames } from "../values/fields.ts";
-import { isAggregateItem, valueOf } from "./level_names.ts";
-import type { Condition } from "./read_node.ts";
+import { isAggregateItem, valueOf } from "../level_names.ts";
+import type { Condition } from "../read_node.ts";
 import type { SelectNode } from "./resolved_tree.ts";
 import type { AggregateFilters } from "./select_list.ts";
 import { isLeftOut } from "./shown_columns.ts";

@@ -1,6 +1,6 @@
 /** Conditions on an embed that follow from conditions on its parent's rows. @module */
 import type { ColumnPair, Relation } from "../../../state/schema_cache/schema_cache.ts";
-import type { Condition } from "./read_node.ts";
+import type { Condition } from "../read_node.ts";
 import { isEqual } from "./max_rows.ts";
 import type { SelectEmbed, SelectNode } from "./resolved_tree.ts";
 

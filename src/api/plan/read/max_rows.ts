@@ -1,7 +1,7 @@
 /** Plans where `db-max-rows` and the tag `@maxRows` truncate a response. @module */
 import type { RowBounds } from "../../request/url/query_types.ts";
 import { isAggregateColumn } from "../values/planned_values.ts";
-import type { Condition, ReadNode, ReadRoot } from "./read_node.ts";
+import type { Condition, ReadNode, ReadRoot } from "../read_node.ts";
 
 /** Returns the lower of two limits; null for no limit. */
 export function lowerMaxRows(configured: number | null, tagged: number | undefined): number | null {

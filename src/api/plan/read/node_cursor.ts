@@ -11,7 +11,7 @@ import {
   type PlannedField,
   type PlannedOrder,
   type ReadNode,
-} from "./read_node.ts";
+} from "../read_node.ts";
 import type { SelectNode } from "./resolved_tree.ts";
 import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
 

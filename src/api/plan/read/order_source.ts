@@ -1,5 +1,5 @@
 /** The rows of a to-one embed by which the parent is ordered. @module */
-import { type Embed, isSpread, type ReadItem, type ReadNode } from "./read_node.ts";
+import { type Embed, isSpread, type ReadItem, type ReadNode } from "../read_node.ts";
 
 /** Returns the order source of an embed. Keys that the embed does not select are removed, so that
  * PostgreSQL reports them as missing columns. */

@@ -11,7 +11,7 @@ import { impliedConditions } from "./implied_conditions.ts";
 import { planDistinct } from "./distinct.ts";
 import { comparable } from "../values/fields.ts";
 import { namesAggregate, planGroupCondition } from "./group_conditions.ts";
-import { isKeyed, keyOfItem, ownNames } from "./level_names.ts";
+import { isKeyed, keyOfItem, ownNames } from "../level_names.ts";
 import { planCondition, planRelatedValue, positionOf } from "./related.ts";
 import { type AggregateFilters, noFilters, plainField, planItems } from "./select_list.ts";
 import { isLeftOut, selectListOptions, type ShownContext } from "./shown_columns.ts";
@@ -31,7 +31,7 @@ import type {
   ReadNode,
   RowRange,
   RowType,
-} from "./read_node.ts";
+} from "../read_node.ts";
 import type { SelectEmbed, SelectNode } from "./resolved_tree.ts";
 import { isToOne } from "../find_relationship.ts";
 import { lowerMaxRows } from "./max_rows.ts";

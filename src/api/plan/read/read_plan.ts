@@ -13,7 +13,7 @@ import { checkTree } from "./tree_checks.ts";
 import { buildSelectTree } from "./select_tree.ts";
 import { planNode } from "./plan_node.ts";
 import { fieldsOf, fieldsOfCondition } from "../values/planned_values.ts";
-import type { EmbedJoin, ReadItem, ReadRoot } from "./read_node.ts";
+import type { EmbedJoin, ReadItem, ReadRoot } from "../read_node.ts";
 import { cutOf } from "./max_rows.ts";
 import { checkTestCount, checkValueCount } from "../query_limits.ts";
 import { makeAliases, resolveTree, type RootOrigin, type SelectNode } from "./resolved_tree.ts";

@@ -4,7 +4,7 @@ import type { EmbedTest, Filter, LogicTree } from "../../request/url/query_types
 import type { Operand, RelatedOperand } from "../../request/url/value_types.ts";
 import { isNullTest, type OtherPlanner, planFilter, rowValue } from "../conditions.ts";
 import { isToOne } from "../find_relationship.ts";
-import type { Condition, PlannedValue } from "./read_node.ts";
+import type { Condition, PlannedValue } from "../read_node.ts";
 import type { SelectEmbed, SelectNode } from "./resolved_tree.ts";
 import { addressOf } from "./select_tree.ts";
 import { hasAggregateCall, planValue, rowPlace } from "../values/values.ts";

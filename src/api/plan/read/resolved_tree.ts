@@ -5,8 +5,8 @@ import type {
   Relation,
   Relationship,
 } from "../../../state/schema_cache/schema_cache.ts";
-import { embedNames, isKeyed, keyOfItem, levelNames, ownNames } from "./level_names.ts";
-import type { RowType } from "./read_node.ts";
+import { embedNames, isKeyed, keyOfItem, levelNames, ownNames } from "../level_names.ts";
+import type { RowType } from "../read_node.ts";
 import { plainField } from "./select_list.ts";
 import type { SelectLevel } from "./select_tree.ts";
 import type { FieldScope } from "../values/fields.ts";

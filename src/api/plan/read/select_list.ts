@@ -11,8 +11,8 @@ import type {
   SchemaCache,
 } from "../../../state/schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope, keyOf, planField } from "../values/fields.ts";
-import { keyOfItem } from "./level_names.ts";
-import type { Condition, ReadItem } from "./read_node.ts";
+import { keyOfItem } from "../level_names.ts";
+import type { Condition, ReadItem } from "../read_node.ts";
 import { planValue } from "../values/values.ts";
 
 export interface SelectListOptions {

@@ -17,7 +17,7 @@ import type {
   QueryParams,
   SelectItem,
 } from "../../request/url/query_types.ts";
-import { isAggregateItem, isKeyed } from "./level_names.ts";
+import { isAggregateItem, isKeyed } from "../level_names.ts";
 import type { Field } from "../../request/url/value_types.ts";
 
 /** A level of the select list, and the parameters that address it. */

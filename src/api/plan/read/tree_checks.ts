@@ -3,7 +3,7 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { Filter, LogicTree } from "../../request/url/query_types.ts";
 import { isNullTest } from "../conditions.ts";
-import { isAggregateItem, isKeyed } from "./level_names.ts";
+import { isAggregateItem, isKeyed } from "../level_names.ts";
 import { addressOf } from "./select_tree.ts";
 import { allNodes, type SelectEmbed, type SelectNode, type SelectRoot } from "./resolved_tree.ts";
 import { isToOne } from "../find_relationship.ts";

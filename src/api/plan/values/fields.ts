@@ -1,6 +1,6 @@
 /** Columns of a node, and paths into their values. @module */
 import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
-import type { PlannedField, PlannedValue, RowType } from "../read/read_node.ts";
+import type { PlannedField, PlannedValue, RowType } from "../read_node.ts";
 import type { KeyedItem } from "../../request/url/query_types.ts";
 import type { Field, PathStep } from "../../request/url/value_types.ts";
 

@@ -5,7 +5,7 @@ import type {
   PlannedField,
   PlannedValue,
   ReadItem,
-} from "../read/read_node.ts";
+} from "../read_node.ts";
 
 /** A call of an aggregate. */
 export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;

@@ -1,6 +1,6 @@
 /** Types of planned values, if they are known. @module */
 import { cachedColumn, type FieldScope } from "./fields.ts";
-import type { PlannedValue } from "../read/read_node.ts";
+import type { PlannedValue } from "../read_node.ts";
 import { printedType } from "./type_names.ts";
 
 /** Returns the type below all domains, in the form of `format_type`; null if unknown. The type of a

@@ -3,12 +3,7 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import type { Value, ValueArgument, ValueCall } from "../../request/url/value_types.ts";
 import { type FullTextOperator, isFullText, operatorWords } from "../../request/url/operators.ts";
 import { type FieldScope, planField, type ValueRules } from "./fields.ts";
-import type {
-  Condition,
-  ExtensionObject,
-  PlannedArgument,
-  PlannedValue,
-} from "../read/read_node.ts";
+import type { Condition, ExtensionObject, PlannedArgument, PlannedValue } from "../read_node.ts";
 import { suggest } from "../suggest.ts";
 import {
   type ArgumentKind,

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { concerns, interestOf, type LiveScope } from "../../../../src/wings/live/scope.ts";
-import type { ReadNode } from "../../../../src/api/plan/read/read_node.ts";
+import type { ReadNode } from "../../../../src/api/plan/read_node.ts";
 
 const table = 16_384;
 const condition = {

@@ -1,17 +1,13 @@
 /** The plan of reading a node: the root or one embed. @module */
-import type { FullTextOperator } from "../../request/url/operators.ts";
+import type { FullTextOperator } from "../request/url/operators.ts";
 import type {
   EmbedQuantifier,
   Operation,
   OrderTerm,
   PageDirection,
-} from "../../request/url/query_types.ts";
-import type {
-  ColumnPair,
-  QualifiedName,
-  Relation,
-} from "../../../state/schema_cache/schema_cache.ts";
-import type { PathStep } from "../../request/url/value_types.ts";
+} from "../request/url/query_types.ts";
+import type { ColumnPair, QualifiedName, Relation } from "../../state/schema_cache/schema_cache.ts";
+import type { PathStep } from "../request/url/value_types.ts";
 
 export interface RowType {
   readonly type: QualifiedName;

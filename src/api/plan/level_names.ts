@@ -1,15 +1,15 @@
 /** Names at a level: columns, functions of the row, and keys of select items. @module */
-import type { EmbedItem, FieldItem, KeyedItem } from "../../request/url/query_types.ts";
-import { castSteps } from "../../request/url/value_grammar.ts";
-import type { Value } from "../../request/url/value_types.ts";
+import type { EmbedItem, FieldItem, KeyedItem } from "../request/url/query_types.ts";
+import { castSteps } from "../request/url/value_grammar.ts";
+import type { Value } from "../request/url/value_types.ts";
 import type {
   QualifiedName,
   Relation,
   SchemaCache,
-} from "../../../state/schema_cache/schema_cache.ts";
-import { keyOf, type LevelNames } from "../values/fields.ts";
-import { hasAggregateCall } from "../values/values.ts";
-import { isAggregateName } from "../values/value_functions.ts";
+} from "../../state/schema_cache/schema_cache.ts";
+import { keyOf, type LevelNames } from "./values/fields.ts";
+import { hasAggregateCall } from "./values/values.ts";
+import { isAggregateName } from "./values/value_functions.ts";
 
 export function isKeyed(item: FieldItem): item is KeyedItem {
   return item.kind !== "all";
