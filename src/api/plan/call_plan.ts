@@ -111,8 +111,8 @@ interface CallInput {
   readonly moreKeys: number;
 }
 
-/** Resolves parameters that may be an argument or a clause or filter, such as `name=sim.saw`: they
- * are arguments if a parameter has the name. */
+/** Resolves texts that may be an argument, a clause or a filter, such as `name=sim.saw`. They are
+ * arguments if the function has a parameter of the name. */
 function withoutDoubleReadings(
   query: QueryParams,
   name: QualifiedName,

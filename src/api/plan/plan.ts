@@ -182,7 +182,7 @@ function planReadAction(
     kind: "read",
     relation,
     read: fitToFormat(
-      // If lines are sent at once, the head cannot report that rows are missing.
+      // If rows are sent before they are counted, the headers cannot report a truncation.
       format.kind === "ndjson" && !format.isCounted ? { ...read, cutAt: null } : read,
       representation,
     ),

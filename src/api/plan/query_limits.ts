@@ -63,7 +63,7 @@ class TestCounter {
   }
 
   #ofValue(value: PlannedValue, node: ReadNode): number {
-    // A value of an outer node tests no more than the limit of values lets it.
+    // A value of the outer node is at most one test, because the number of values is limited.
     if (value.kind !== "related") return value.kind === "outer" ? 1 : 0;
     const child = node.embeds[value.embed]!.node;
     return 1 + this.ofNode(child) + this.#ofValue(value.value, child);
@@ -94,7 +94,7 @@ function lowerLimit(limit: bigint | null, maxRows: number | null): bigint | numb
   return maxRows === null || (limit !== null && limit < maxRows) ? limit : maxRows;
 }
 
-/** Maximum number of condition groups, and of embeds. The planning time grows with their square. */
+/** Maximum number of condition groups, and of embeds. The planning time grows with its square. */
 const maxGroups = 1000;
 
 /** Parts of a query by their kind. */
@@ -143,7 +143,7 @@ function addItems(items: readonly SelectItem[], size: QuerySize): void {
   }
 }
 
-/** Plain aggregates do not count. */
+/** Returns whether a value has calls other than a plain aggregate. */
 function hasCalls({ steps }: Value): boolean {
   return steps.some((step) =>
     step.kind === "call" && (step.arguments.length > 0 || !plainAggregates.has(step.name))

@@ -100,7 +100,7 @@ function isAllowedPlan(
   return reach.isAllowed(excluded, allows);
 }
 
-/** Returns what a read of a node uses. `origin` is the relation with its columns; null if unknown. */
+/** Returns the relations and functions that a node uses. `origin` is the relation of its columns, or null. */
 export function reachOf(node: ReadNode, origin: QualifiedName | null, cache: SchemaCache): Reach {
   const reach = new Reach(cache);
   reach.addNode(node, origin);
@@ -112,7 +112,7 @@ type FieldVisitor = (field: PlannedField) => void;
 
 class Reach {
   readonly relations: QualifiedName[] = [];
-  /** Includes names that may be row functions, or overloads of built-in functions. */
+  /** Names of functions, also of possible row functions and of possible overloads of built-in functions. */
   readonly functions: string[] = [];
   readonly #cache: SchemaCache;
 
@@ -128,7 +128,7 @@ class Reach {
       });
   }
 
-  /** Adds a node and its descendants. `origin` is the relation with its columns; null if unknown. */
+  /** Adds a node and its descendants. `origin` is the relation of the node's columns; null if unknown. */
   addNode(node: ReadNode, origin: QualifiedName | null): void {
     const { relation, items, conditions, having, distinct, order, orderSources, embeds } = node;
     const addField = this.#fieldsOf(origin);
@@ -140,7 +140,7 @@ class Reach {
     }
     for (const term of order) {
       if (term.kind === "value") this.#addValue(term.value, addField);
-      // An output of the embed, or a function of its row.
+      // The key is an output of the embed, or a function of the embed's row.
       if (term.kind === "related") this.functions.push(term.key);
     }
     for (const source of orderSources) this.addNode(source.node, source.node.relation);
@@ -198,6 +198,6 @@ class Reach {
     if (aggregate !== null) this.functions.push(aggregate.function);
   }
 
-  /** Adds a field of a relation other than the node's. */
+  /** Adds a field of another relation than the node's, as a name that may be a row function. */
   readonly #addOther: FieldVisitor = ({ column }) => void this.functions.push(column);
 }

@@ -1,7 +1,7 @@
 /** Conditions that test whether the embeds of a node have rows. @module */
 import type { Condition, Embed, ReadNode } from "../read_node.ts";
 
-/** Makes required embeds inner joins. Gives an alias to EXISTS tests that occur several times. */
+/** Makes embeds inner joins if the conditions require their rows. Gives an alias to repeated EXISTS tests. */
 export function resolveNullFilters(
   conditions: readonly Condition[],
   embeds: readonly Embed[],

@@ -64,7 +64,7 @@ function checkGrouped(value: Value, name: string, node: SelectNode): void {
     }
     if (isAggregateItem(item)) return false;
     if (JSON.stringify(valueOf(item)) === JSON.stringify(value)) return true;
-    // PostgreSQL groups a column without alias by the column, and not by its cast.
+    // An item without alias is grouped by its column, and not by the cast of the column.
     return item.kind === "field" && item.alias === null && item.field.path.length === 0 &&
       value.steps.length === 0 && value.field?.path.length === 0 &&
       item.field.name === value.field.name;

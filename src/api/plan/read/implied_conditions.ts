@@ -4,7 +4,7 @@ import type { Condition } from "../read_node.ts";
 import { isEqual } from "./max_rows.ts";
 import type { SelectEmbed, SelectNode } from "./resolved_tree.ts";
 
-/** Types whose equality is unambiguous. For other types it depends on collations, scales or modifiers. */
+/** Types whose equality is unambiguous. Equality of other types depends on collations, scales or modifiers. */
 const exactTypes: ReadonlySet<string> = new Set(["smallint", "integer", "bigint", "uuid"]);
 
 /**

@@ -8,7 +8,7 @@ export function lowerMaxRows(configured: number | null, tagged: number | undefin
   return tagged === undefined ? configured : Math.min(configured ?? tagged, tagged);
 }
 
-/** Returns how `maxRows` truncates the root; null if it does not. */
+/** Returns the number of rows after which the root is truncated; null if it cannot be. */
 export function cutOf(
   plan: ReadRoot,
   { last, first }: RowBounds,

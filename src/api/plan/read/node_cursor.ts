@@ -42,7 +42,7 @@ function checkCursor(
   if (grouped) throw errors.cursorConflict("aggregates");
   if (distinct !== null) throw errors.cursorConflict("'distinct'");
   if (hasOffset) throw errors.cursorConflict("an offset");
-  // Approximate indexes find few of the rows beyond a distance.
+  // For a condition on a distance, an approximate index finds only few of the rows.
   if (order.some((term) => term.kind === "value" && isDistance(term.value))) {
     throw errors.cursorConflict("a distance order");
   }
@@ -58,7 +58,7 @@ export function planCursor(
   const order = [...planned.order, ...completion(node, planned.order, place)];
   if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
   const described = order.map((term, index) => describe(term, node.order[index]));
-  // Earlier versions had the path of the node in second place, and `distinct` at the end.
+  // `[]` and `null` keep cursors of earlier versions valid, which had a path and `distinct` there.
   const fingerprint = fnv1a(JSON.stringify([place.source, [], described, null]));
   const terms = order.map((term) => cursorTerm(term, node, place));
   const page = pageOf(node, fingerprint, order);

@@ -50,13 +50,13 @@ interface NodeContext extends ShownContext {
     readonly maxRows: number | null;
     readonly embedMaxRows: number | null;
   } | null;
-  /** Conditions that follow from those on the parent; empty for the root. */
+  /** Conditions that follow from conditions on the parent; empty for the root. */
   readonly implied: readonly Condition[];
   /** The relation or function from which the root reads. */
   readonly source: readonly string[];
 }
 
-/** Maximum depth of a level that picks its rows before it embeds. See `ReadNode.joined`. */
+/** Maximum depth of a node that picks its rows before embeds are joined. See `ReadNode.joined`. */
 const maxPagedDepth = 2;
 
 export function planNode(node: SelectNode, context: NodeContext): ReadNode {
@@ -83,8 +83,8 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
     !embeds.some(({ mayRepeat }) => mayRepeat);
   const picksRows = !joined && !grouped && distinct === null && !isPushed &&
     embeds.some(({ hasOutput }) => hasOutput) && isPage;
-  // Columns of rows without a relation are unknown, so such rows are picked as a whole.
   const isCursorPage = node.after !== null || node.before !== null;
+  // Rows without a relation may have unknown columns, so `distinct` picks whole rows of them.
   const paged = picksRows || isCursorPage ||
     (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
@@ -182,7 +182,7 @@ function planOrder(term: OrderTerm, node: SelectNode, filters: AggregateFilters)
   return { kind: "related", embed, key: field.name, path: field.path, direction, nulls };
 }
 
-/** Returns the column of an embed's relation for a term, unless an item of the embed has that key. */
+/** Returns the column of an embed by which a term orders; null if an item of the embed has its name as key. */
 function columnOfEmbed({ relation, field }: OrderTerm, node: SelectNode): RelatedOperand | null {
   if (relation === null || !node.reads) return null;
   const child = node.children[positionOf(node, relation)!]!;

@@ -72,8 +72,8 @@ export interface ReadInput
 }
 
 export interface ReadPlan extends ReadRoot {
-  /** Number of rows after which a limit truncates the root, so that one more is read; null if it
-   * cannot be truncated. */
+  /** Number of rows after which a limit truncates the root, so that one more row is read; null if the
+   * root cannot be truncated. */
   readonly cutAt: number | null;
   /**
    * Embeds with an alias that parameters address by the name of the target, which is deprecated.
@@ -150,7 +150,7 @@ export function neededColumns({ root, relation }: ReadRoot): readonly string[] |
   for (const { join } of root.embeds) {
     for (const name of joinColumns(join, columns)) names.add(name);
   }
-  // Without a column of that name, `count` counts the returned rows.
+  // If no column has the name `count`, the item `count` is the number of returned rows.
   if (!columns.has("count")) names.delete("count");
   const extra = [...names].filter((name) => !columns.has(name)).sort();
   if (columns.size === 0 || [...columns].some((name) => !names.has(name))) return [...names].sort();

@@ -44,8 +44,8 @@ function planLeaf(filter: Filter, node: SelectNode): Condition {
     : planFilter(filter, node, rowPlace, other);
 }
 
-/** Returns whether a name belongs to the row itself. The function of an embedded computed
- * relationship does not. */
+/** Returns whether a name belongs to the row itself. The name of a function that computes an embed
+ * does not. */
 function isOwnName(name: string, node: SelectNode): boolean {
   const embed = positionOf(node, name);
   const relationship = embed === undefined ? undefined : node.children[embed]!.relationship;
@@ -83,7 +83,7 @@ function planRelated(
 ): Condition {
   const { prefersColumn: _, operand: __, ...plain } = filter;
   const { embed, child } = enter(name, node);
-  // The other side belongs to the node around the embed.
+  // The other side of the comparison is a value of the parent node.
   const outside: OtherPlanner = (each) => ({ kind: "outer", value: other(each) });
   const any = (condition: Condition): Condition => (
     { kind: "related", embed, quantifier: "any", conditions: [condition] }

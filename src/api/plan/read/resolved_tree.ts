@@ -23,7 +23,7 @@ interface SelectSource
   readonly supply: "result" | "representation" | null;
   /** Columns of rows that have no relation; null if unknown. */
   readonly columns: ReadonlySet<string> | null;
-  /** The row type. Rows of a supplied root have the columns only. */
+  /** The row type. For a supplied root, it has only the columns. */
   readonly row: RowType;
   /** False for rows that a write returns, where only null tests may name embeds. */
   readonly reads: boolean;

@@ -47,7 +47,7 @@ export interface SelectLevel {
 
 interface LeftOutColumn {
   readonly column: string;
-  /** Whether `*` or `**` precedes it. */
+  /** Whether `*` or `**` precedes `-column` in the list. */
   readonly followsAll: boolean;
 }
 

@@ -26,11 +26,11 @@ export function similaritySchema(name: string, { data }: SchemaCache): string | 
   return data.searchOperators?.similarity.find((each) => each.name === name)?.schema ?? null;
 }
 
-/** The name of a type after its schema. */
+/** Matches a type name with a schema. The group is the name after the schema. */
 const qualified = /^(?:"(?:[^"]|"")*"|[^".]+)\.(.+)$/;
 
 interface DistanceIndex {
-  /** By type of the left operand, with and without its schema, because casts may omit it. */
+  /** Operators by type of the left operand: with its schema, and without it as in many casts. */
   readonly byType: ReadonlyMap<string, readonly DistanceOperator[]>;
   readonly domains: ReadonlyMap<string, string>;
 }

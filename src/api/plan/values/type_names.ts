@@ -18,7 +18,7 @@ const printedTypes: ReadonlyMap<string, string> = new Map([
   ["timestamptz", "timestamp with time zone"],
 ]);
 
-/** Names of types in the catalogue; each is the last name of its type. */
+/** Names of types in the catalogue, by printed name. If several names fit, the last one is used. */
 const catalogueTypes = new Map(Array.from(printedTypes, ([name, printed]) => [printed, name]));
 
 /** Returns the type of a column or cast in the form of `format_type`, without modifier. */

@@ -104,14 +104,14 @@ function planArguments(
   const planned = call.arguments.map((argument, index) => {
     const kind = kinds[Math.min(index, kinds.length - 1)]!;
     const planned = planArgument(argument, kind, { ...place, function: name });
-    // `sum(distinct)` has one optional argument; `string_agg(',', distinct)` has it last.
+    // Arguments are matched by position, so an optional argument cannot be skipped.
     if (planned === null) throw refuse();
     return planned;
   });
   return kinds[0] === "kind" ? withTextQuery(planned) : planned;
 }
 
-/** Replaces the operator and the text of a full-text search by its query. */
+/** Replaces the operator and the text of a full-text search by one argument, its query. */
 function withTextQuery(
   [operator, text, language, ...others]: readonly PlannedArgument[],
 ): readonly PlannedArgument[] {
@@ -128,7 +128,7 @@ function textOf(argument: PlannedArgument | undefined): string {
   return argument !== undefined && "text" in argument ? argument.text : "";
 }
 
-/** Plans an argument. Returns null if it is not of the kind. Throws `166`. */
+/** Plans an argument. Returns null if the argument is not of the kind. Throws `166`. */
 function planArgument(
   argument: ValueArgument,
   kind: ArgumentKind,
@@ -218,7 +218,7 @@ function plainWord(argument: ValueArgument): string | null {
 }
 
 /** Returns the type to which a constant is cast, or null. Without a cast, PostgreSQL would assume
- * the type of the value before it. */
+ * that the constant has the type of the value before the call. */
 function constantType(
   { kind, ...argument }: ValueArgument,
   { before, scope, function: name }: CallPlace & { readonly function: string },
@@ -232,7 +232,7 @@ function constantType(
   return isSum && (kind === "text" || type !== null) ? "interval" : null;
 }
 
-/** Returns `date`, or `time` for the other types of times; null for all further types. */
+/** Returns `date` for dates, `time` for other types of dates and times, and null for all further types. */
 function timeType(value: PlannedValue, scope: FieldScope): "date" | "time" | null {
   const type = typeOf(value, scope) ?? "";
   if (type === "date") return "date";

@@ -93,7 +93,7 @@ function columnTarget(
   if (onConflict === null) return columnsTarget(columns);
   const fitting = (relation.uniqueIndexes ?? []).filter((index) => isOn(index, columns));
   const partial = fitting.filter(({ predicate }) => predicate !== null);
-  // PostgreSQL reports columns without an index.
+  // If no unique index has the columns, PostgreSQL reports an error.
   if (partial.length < fitting.length || partial.length === 0) return columnsTarget(columns);
   const [only, ...others] = partial;
   if (others.length === 0) return { ...columnsTarget(columns), predicate: only!.predicate };

@@ -35,7 +35,7 @@ export interface InsertLevel {
   readonly filled: readonly FilledColumn[];
   readonly keys: readonly KeyColumn[];
   readonly conflict: Conflict | null;
-  /** Whether other levels refer to its rows. */
+  /** Whether rows of other levels refer to rows of this level. */
   readonly isReferred: boolean;
 }
 
@@ -77,7 +77,7 @@ export function valuesOfBody(payload: Payload | null): readonly unknown[] {
     );
     return Array.isArray(body) ? body : [body];
   } catch {
-    // PostgreSQL refuses the text.
+    // PostgreSQL will report that the text is malformed.
     return [];
   }
 }
@@ -105,7 +105,7 @@ export function columnNames(
 /** Returns the keys that all objects have, except `others`. Throws `102` if objects have different keys. */
 function keysOf(values: readonly unknown[], others: ReadonlySet<string>): readonly string[] {
   let keys: ReadonlySet<string> | null = null;
-  // PostgreSQL refuses other values.
+  // PostgreSQL refuses values that are not objects.
   for (const value of values) {
     if (!isObject(value)) continue;
     const names = Object.keys(value).filter((key) => !others.has(key));

@@ -7,8 +7,8 @@ import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_c
 import { matchingRelationships } from "../find_relationship.ts";
 import { plainField } from "../read/select_list.ts";
 
-/** Column of written rows: `INSERT`, `UPDATE`, or `EXISTING` for `resolution=return-existing`. It
- * contains a NUL, which no column of the database does. */
+/** Column of written rows: `INSERT`, `UPDATE`, or `EXISTING` for `resolution=return-existing`. Names
+ * in PostgreSQL cannot contain NUL, so no column of a table has this name. */
 export const mergeActionColumn = "\0merge_action";
 
 /** The select list of a write, with {@linkcode mergeActionColumn} for `merge_action()`. */
@@ -34,7 +34,7 @@ export function withMergeAction(
   if (preferences.return !== "representation") {
     throw errors.invalidConflict(`'${name}()' needs return=representation`);
   }
-  // The statement that finds rows tells them from inserted ones.
+  // The statement that finds existing rows distinguishes them from inserted rows.
   const mergeAction = preferences.resolution === "return-existing" ? "old" : relation.mergeAction;
   if (mergeAction === undefined) {
     throw errors.invalidConflict(

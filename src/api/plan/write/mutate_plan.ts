@@ -346,8 +346,8 @@ function limitedRows({ query, bounds }: ApiRequest, relation: Relation): Limited
   return { key: rowKey(order, relation), order, limit, offset: bounds.first, lock: query.lock };
 }
 
-/** Returns the values that identify a row: a key, or its `ctid`; for views and foreign tables, the
- * columns of the order. */
+/** Returns the columns that identify a row: a key, or `tableoid` and `ctid`; for views and foreign
+ * tables, the columns of the order. */
 function rowKey(order: readonly OrderTerm[], relation: Relation): readonly string[] {
   const ordered = new Set(order.map(({ field }) => field.name));
   const key = relation.isView ? null : orderKey(relation, ordered);

@@ -170,7 +170,7 @@ class LevelPlanner {
   }
 
   /**
-   * Plans the items whose rows refer to rows of a level, then those that are linked by junctions.
+   * Plans the items whose rows refer to rows of a level, then the items that junctions link to it.
    */
   #planBehind(place: ItemsPlace, level: number, nested: readonly NestedRows[]): void {
     for (const each of nested) {

@@ -61,7 +61,7 @@ export interface ColumnPatches {
   readonly tests: readonly PatchTest[];
 }
 
-/** Maximum steps. Each is a level of nested queries, and the planning time grows with their square. */
+/** Maximum number of steps. Each is a nested query, and the planning time grows with the number's square. */
 const maxSteps = 100;
 
 /** Plans the patches by column. `columnOf` throws `204`. Throws `149` for operations, and `150` for

@@ -21,7 +21,7 @@ export type WritePrecondition =
   /** The write must change one row, and its version must be one of these. */
   | {
     readonly kind: "version";
-    /** Null if rows have no version, so that none matches. */
+    /** Null if rows have no version. No row then satisfies the precondition. */
     readonly version: RowVersion | null;
     readonly versions: readonly string[];
   };
@@ -33,7 +33,7 @@ export function taggingOf(
   { etagMode }: Config,
   version: () => RowVersion | null,
 ): Tagging | null {
-  // The head of lines leaves before they are known; an execution plan does not represent the rows.
+  // For lines, headers are sent before the rows are known. An execution plan has no rows.
   if (etagMode === "off" || explain !== null || format.kind === "ndjson") return null;
   const unlessTag = ifNoneMatch === null || ifNoneMatch === "*"
     ? ifNoneMatch
@@ -41,8 +41,8 @@ export function taggingOf(
   return { version: version(), unlessTag };
 }
 
-/** Returns the precondition of a write; null without tags. Throws `145` with `on`, `151` if no row
- * can satisfy it, `152` if one is required. */
+/** Returns the precondition of a write, or null. Throws `145` with `on`, `151` if no row can satisfy
+ * the precondition, and `152` if a required precondition is absent. */
 export function writePrecondition(
   { action, preconditions: { ifMatch, ifNoneMatch }, query: { on } }: ApiRequest,
   relation: Relation,
@@ -52,7 +52,7 @@ export function writePrecondition(
   if (ifMatch !== null && on !== null) {
     throw errors.unmatchableRows(on, "'on' cannot be combined with If-Match");
   }
-  // PUT: one wants the row to exist, the other does not.
+  // PUT: `If-Match` requires that the row exists, `If-None-Match` that it does not.
   if (ifMatch !== null && ifNoneMatch !== null) throw errors.preconditionFailed();
   if (ifMatch === "*") return { kind: "exists" };
   if (ifMatch !== null) {

@@ -24,7 +24,7 @@ export function rowVersionOf(
 }
 
 /**
- * Returns the same for rows that INSERT returns; null if PostgreSQL cannot return versions there.
+ * Returns {@linkcode rowVersionOf} for rows of an INSERT; null if RETURNING cannot have versions.
  */
 export function insertedVersionOf(relation: Relation, config: Config): RowVersion | null {
   const version = rowVersionOf(relation, config);
