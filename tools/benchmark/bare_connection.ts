@@ -1,9 +1,9 @@
-/** A connection to PostgreSQL on which prepared transactions are pipelined, and nothing else is
- * done. @module */
+/** A connection to PostgreSQL that only pipelines prepared transactions, with the least processor
+ * time. @module */
 import type { Socket } from "node:net";
 import pg from "pg";
 
-/** The socket of a client, which its published types leave out. */
+/** The socket of a `pg.Client`, which the types of the package do not contain. */
 interface Sockets {
   readonly connection: { readonly stream: Socket };
 }
@@ -11,11 +11,11 @@ interface Sockets {
 /** A connection. Disposing of it closes the socket. */
 export interface BareConnection extends AsyncDisposable {
   /**
-   * Sends messages that end with a Sync each, and keeps `inFlight` of them on the way until `next`
-   * returns null. Returns their number. Throws what PostgreSQL answers instead of success.
+   * Sends messages, each of which ends with a Sync, until `next` returns null. At most `inFlight` of
+   * them are unanswered. Returns the number of messages. Rejects with an error of PostgreSQL.
    */
   pipeline(next: () => Uint8Array | null, inFlight: number): Promise<number>;
-  /** Returns a function that sends messages which end with a Sync, and resolves when it is answered. */
+  /** Returns a function that sends messages up to a Sync, and resolves when the Sync is answered. */
   asker(): (message: Uint8Array) => Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export async function openBareConnection(uri: string): Promise<BareConnection> {
   const client = new pg.Client({ connectionString: uri });
   await client.connect();
   const { stream } = (client as unknown as Sockets).connection;
-  // The client has read all that comes with the login: from here on the socket is ours.
+  // The client has read all messages of the login, and leaves the socket to this module.
   stream.removeAllListeners("data");
   return {
     pipeline: (next, inFlight) => pipeline(stream, { next, inFlight }),
@@ -90,11 +90,11 @@ function asker(stream: Socket): (message: Uint8Array) => Promise<void> {
     });
 }
 
-/** Counts ReadyForQuery messages in what a server sends. */
+/** Counts the ReadyForQuery messages that a server sends. */
 export class ReadyCounter {
   #rest: Uint8Array = new Uint8Array();
 
-  /** Returns how many of them end in a chunk. Throws an `Error` with the text of an ErrorResponse. */
+  /** Returns the number of these messages that end in a chunk. Throws an `Error` for ErrorResponse. */
   push(chunk: Uint8Array): number {
     const bytes = this.#rest.length === 0 ? chunk : concat([this.#rest, chunk]);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

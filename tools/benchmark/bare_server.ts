@@ -1,6 +1,6 @@
-/** The least that a program in Deno can do: it sends the hand-written statement of a case for each
- * request, reads to the end of PostgreSQL's answer, and responds with the same bytes each time. Its
- * arguments are a configuration file and the name of a case. @module */
+/** The smallest program that answers the requests of a case. For each request, it sends the
+ * hand-written statement, reads PostgreSQL's answer, and responds with constant bytes. Its arguments
+ * are a configuration file and the name of a case. @module */
 import { openBareConnection } from "./bare_connection.ts";
 import { makeUsers } from "./fixture.ts";
 import { floorBodies, preparedTransactions } from "./floor.ts";

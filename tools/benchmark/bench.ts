@@ -1,4 +1,4 @@
-/** What all measuring needs: a PostgreSQL server and the servers in front of it. @module */
+/** The servers of every measurement: a PostgreSQL server, the service and its peer. @module */
 import { withClient } from "../../tests/support/database/postgres_client.ts";
 import {
   type PostgresServer,
@@ -10,11 +10,11 @@ import { postmasterOf } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { type BenchServer, ownCommand, startServer } from "./servers.ts";
 
-/** A PostgreSQL server for a benchmark, and how it is to be measured. */
+/** A PostgreSQL server for a benchmark, and the options of the benchmark. */
 export interface Bench extends AsyncDisposable {
   readonly options: BenchOptions;
   readonly postgres: PostgresServer;
-  /** Its first process. */
+  /** Process identifier of the server's first process. */
   readonly postmaster: number;
 }
 
@@ -39,12 +39,12 @@ export async function runSql(
   await withClient(postgres.uri({ database }), (client) => client.query(sql));
 }
 
-/** Waits until PostgreSQL has no more to do for those who asked before. */
+/** Waits until PostgreSQL has finished the statements of all other connections. */
 export async function untilIdle({ postgres }: Pick<Bench, "postgres">): Promise<void> {
   await withClient(postgres.uri(), (client) => client.query(waitForOthers));
 }
 
-/** Activity of other programs is read again in each transaction. */
+/** Commits in the loop, because a transaction reads `pg_stat_activity` only once. */
 const waitForOthers = `do $$ begin
   while exists (
     select from pg_stat_activity
@@ -70,7 +70,7 @@ export interface Servers extends AsyncDisposable {
   readonly all: readonly BenchServer[];
 }
 
-/** Starts the service and the peer, if there is one, both with further options. */
+/** Starts the service, and the peer if the options name one. Both get the options in `further`. */
 export async function startServers(
   { options, postgres }: Bench,
   further: FileConfig = {},

@@ -24,7 +24,7 @@ export interface LoadCase {
 
 /**
  * The statement that a person would write for a request. Its first column is the body of the
- * answer, as JSON; a statement without columns means an empty body.
+ * answer as JSON. If the statement has no columns, the body is empty.
  */
 export interface HandWritten {
   readonly text: string;
@@ -46,7 +46,7 @@ type CaseRow = readonly [
   },
 ];
 
-/** Returns the cases of a set: without policies, the same with tokens, under row level security. */
+/** Returns the cases of a set. In `plain` and `token`, tables have no policies. */
 export function casesOf(set: LoadSet, users: readonly User[]): readonly LoadCase[] {
   const rows = { plain: plainRows(users.length), token: tokenRows, rls: rlsRows }[set];
   return rows.map(([name, line, status, text, params = [], more = {}]): LoadCase => {

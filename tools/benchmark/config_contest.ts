@@ -14,15 +14,15 @@ import type { LoadRequest } from "./wrk.ts";
 export interface ConfigCase {
   readonly name: string;
   readonly config: FileConfig;
-  /** Its request, if it differs from the group's. */
+  /** The request of the case. Default: the request of the group. */
   readonly request?: LoadRequest;
-  /** Pages that are followed before by links of `rel="next"`. Default: 0. */
+  /** Number of `rel="next"` links to follow before the measured request. Default: 0. */
   readonly follow?: number;
   /** Headers of its requests in addition to the group's. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Value of `Accept-Encoding`. Default: `identity`. */
   readonly accept?: string;
-  /** Token of each request, which is in the cache of tokens after the first one. Default: none. */
+  /** Token of each request. After the first request it is in the cache of tokens. Default: none. */
   readonly token?: string;
 }
 
@@ -44,8 +44,8 @@ interface Entry {
 }
 
 /**
- * Measures the groups that the options select by name, the cases of each in turn, and returns a table for each
- * group with the ratios of its cases to the first one.
+ * Measures the groups that the options select by name. The cases of a group run in turn. Returns a
+ * table for each group, with the ratios of its cases to the first one.
  */
 export async function measureGroups(
   groups: readonly ConfigGroup[],
@@ -106,7 +106,7 @@ async function measureEach(
   return entries;
 }
 
-/** Returns the request line of a later page. */
+/** Returns the request line of the page after `pages` links. */
 async function lineAfter(line: string, pages: number, { origin }: BenchServer): Promise<string> {
   let target = line.slice("GET ".length);
   for (let page = 0; page < pages; page++) {
@@ -119,7 +119,7 @@ async function lineAfter(line: string, pages: number, { origin }: BenchServer): 
   return pages === 0 ? line : `GET ${target}`;
 }
 
-/** Returns the table. Its ratios are medians over the rounds, whose runs follow each other. */
+/** Returns the table of a group. A ratio is the median of the ratios of the rounds. */
 function caseTable({ name }: ConfigGroup, entries: readonly Entry[]): string {
   const [first] = entries;
   const rows = entries.map(({ each, bytes, runs }) => {

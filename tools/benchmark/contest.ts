@@ -1,4 +1,4 @@
-/** Runs contenders in turn, so that what slows the machine down slows all of them. @module */
+/** Runs contenders in turn, so that other load on the machine affects all of them. @module */
 import { memoryOf } from "../../tests/support/server/process_memory.ts";
 import { type Bench, progress, runSql, startServers, untilIdle } from "./bench.ts";
 import { casesOf, type LoadCase, type LoadSet, loadSets } from "./cases.ts";
@@ -11,31 +11,31 @@ import { isInSet, isWanted } from "./options.ts";
 import { probe } from "./probe.ts";
 import type { BenchServer } from "./servers.ts";
 
-/** Who is measured. */
+/** The programs that are measured. `floor` is PostgreSQL with the hand-written statement. */
 export type ContenderName = "service" | "peer" | "floor";
 
-/** One of those that are compared. */
+/** A program that is compared with other ones. */
 export interface Contender<Field extends string> {
   readonly name: ContenderName;
-  /** Runs once and gives figures of it. */
+  /** Runs once, and resolves with the figures of the run. */
   run(seconds: number): Promise<Readonly<Record<Field, number>>>;
 }
 
-/** How often, and how long. */
+/** Number, length and treatment of the runs. */
 export interface Rounds<Field extends string> {
   readonly rounds: number;
   readonly seconds: number;
   /** Seconds of a run before the measured ones, or null. */
   readonly warmUp: number | null;
-  /** Fields of which the highest run is shown instead of the median. */
+  /** Fields that show the highest figure of the runs instead of the median. */
   readonly highest: readonly NoInfer<Field>[];
   /** Prepares a run. */
   readonly before: () => Promise<void>;
-  /** Is told of every measured run. */
+  /** Called after each measured run. */
   readonly progress: (name: ContenderName, run: Readonly<Record<Field, number>>) => void;
 }
 
-/** Figures of each contender's runs together; null for who does not take part. */
+/** The summary of each contender's runs; null for a contender that does not take part. */
 export type Standing<Field extends string> = Readonly<
   Record<ContenderName, Readonly<Record<Field, number>> | null>
 >;
@@ -122,12 +122,12 @@ async function contestLoad(
   });
 }
 
-/** What came of a case. */
+/** The figures of a large request. */
 export interface LargeStanding extends Standing<LargeField> {
   readonly name: string;
 }
 
-/** Measures cases that are asked for, each with servers that have seen nothing large before. */
+/** Measures the cases that the options select. Each case has new servers, which shows memory growth. */
 export async function contestLarge(
   bench: Bench,
   { cases, rounds }: { readonly cases: readonly LargeCase[]; readonly rounds: number },

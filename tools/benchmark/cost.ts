@@ -22,9 +22,9 @@ import { markdownTable, shown } from "./table.ts";
 /** A case, and the highest multiples that it may cost. */
 interface CostCase {
   readonly name: string;
-  /** Of the bare program. */
+  /** Highest processor time of the service, in multiples of the bare program's time. */
   readonly service: number;
-  /** Of the hand-written statement. */
+  /** Highest processor time of PostgreSQL, in multiples of the hand-written statement's time. */
   readonly postgres: number;
 }
 
@@ -37,11 +37,11 @@ const costCases: readonly CostCase[] = [
 ];
 
 const rounds = 3;
-/** Shorter runs of one connection show the garbage collection after a pause. */
+/** Seconds of a run. In shorter runs, the garbage collection after a pause dominates. */
 const runSeconds = 5;
-/** V8 compiles code over half a minute of full load. */
+/** Intervals of the warm-up: V8 compiles code during half a minute of full load. */
 const interval = { seconds: 5, least: 4, most: 12 } as const;
-/** Intervals that differ by less are of a warm process. */
+/** A process is warm if the times of two intervals differ by less than this share. */
 const steady = 0.1;
 
 const rates = [50, 1000] as const;
@@ -59,9 +59,9 @@ interface Runner {
   readonly title: string;
   readonly server: BenchServer;
   readonly cpu: number[];
-  /** PostgreSQL's time, in multiples of the hand-written statement's. */
+  /** PostgreSQL's time of each run, in multiples of the hand-written statement's time. */
   readonly postgres: number[];
-  /** Time of the first interval by the last one's. */
+  /** Ratio of the times of the first and the last interval of the warm-up. */
   cold: number;
 }
 

@@ -1,5 +1,5 @@
-/** Sends one large request, or gets one large answer, and times it; nothing is kept of the bytes.
- * @module */
+/** Measures the time of one large request or answer. Counts the bytes of the answer, but does not
+ * store them. @module */
 
 /** A request whose head and body are written as they are. */
 export interface RawRequest {
@@ -10,13 +10,13 @@ export interface RawRequest {
   readonly body?: readonly Uint8Array[];
 }
 
-/** What came of it; times in milliseconds since it was sent. */
+/** Figures of the answer. Times are milliseconds since the request was sent. */
 export interface Exchange {
   readonly status: number;
-  /** Until the first byte of the body, or the end if there is none. */
+  /** Time of the first byte of the body, or of the end if the body is empty. */
   readonly firstByte: number;
   readonly total: number;
-  /** Length of the body as it was sent, chunk marks included. */
+  /** Bytes of the body as it was sent, including the framing of chunks. */
   readonly bytes: number;
 }
 
@@ -58,7 +58,7 @@ class AnswerReader {
   #bytes = 0;
   #firstByte: number | null = null;
 
-  /** `began` is the time that is counted from. */
+  /** `began` is the time at which the request was sent. */
   constructor(began: number) {
     this.#began = began;
   }
@@ -70,7 +70,7 @@ class AnswerReader {
     this.#bytes += bytes;
   }
 
-  /** Raises an `Error` when the answer broke off. */
+  /** Returns the figures. Throws an `Error` if the answer is incomplete. */
   end(): Exchange {
     const total = performance.now() - this.#began;
     const promised = /\r\ncontent-length: (\d+)\r\n/i.exec(this.#head)?.[1];
@@ -82,7 +82,7 @@ class AnswerReader {
     return { status, firstByte: this.#firstByte ?? total, total, bytes: this.#bytes };
   }
 
-  /** Gives how many bytes of the chunk belong to the body. */
+  /** Reads a chunk until the head is complete. Returns the number of its bytes after the head. */
   #pushHead(chunk: Uint8Array): number {
     this.#head += String.fromCharCode(...chunk.subarray(0, longestHead));
     const end = this.#head.indexOf("\r\n\r\n");
@@ -94,5 +94,5 @@ class AnswerReader {
   }
 }
 
-/** Heads are not longer than this. */
+/** Maximum bytes of a head. */
 const longestHead = 16 * 1024;

@@ -98,7 +98,7 @@ function write(line: string, body: unknown, headers: LoadRequest["headers"] = {}
 const lines = Array.from({ length: 10 }, (_, index) => ({ sku: `sku-${index}`, qty: index }));
 const counts = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, count: index }));
 
-/** Rates of requests: a batch and a request of ten rows write ten times as many rows as one of one. */
+/** Inserts. The table has rates of requests: a batch and a bulk insert write ten rows per request. */
 const writes: readonly ConfigGroup[] = [
   {
     name: "inserts",
@@ -157,10 +157,10 @@ export async function measureFeatures(bench: Bench): Promise<string> {
   return await measureGroups([pagesBy("id"), pagesBy("price"), agents, ...writes], bench);
 }
 
-/** Connections to PostgreSQL for each thread. All numbers of threads have as many in all. */
+/** Connections to PostgreSQL per thread in the largest service. The other services have as many. */
 const connectionsPerThread = 4;
 
-/** Returns a table of numbers of threads. */
+/** Returns a table that compares numbers of threads. */
 export function measureWorkers(bench: Bench): Promise<string> {
   const { workers } = bench.options;
   const pool = connectionsPerThread * Math.max(...workers);

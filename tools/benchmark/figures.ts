@@ -1,19 +1,19 @@
 /** Arithmetic of the benchmark's figures. @module */
 
-/** The middle of some numbers; of an even count, the mean of the two in the middle. */
+/** Returns the median; for an even count, the mean of the two middle numbers. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((one, other) => one - other);
   const middle = Math.floor(sorted.length / 2);
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** The mean of ratios: half as much and twice as much make 1. */
+/** Returns the geometric mean of ratios: the mean of 0.5 and 2 is 1. */
 export function geometricMean(ratios: readonly number[]): number {
   const logarithms = ratios.map(Math.log).reduce((sum, each) => sum + each, 0);
   return Math.exp(logarithms / ratios.length);
 }
 
-/** One record for several of the same fields: medians, but of some fields the highest number. */
+/** Combines records of the same fields: takes the highest number of some fields, otherwise medians. */
 export function summarize<Field extends string>(
   records: readonly Readonly<Record<Field, number>>[],
   highest: readonly Field[],

@@ -1,10 +1,10 @@
-/** The database that the cases are about. @module */
+/** The database of the cases: settings, roles and tables without policies. @module */
 import { signToken, testSecret } from "../../tests/support/handler/token.ts";
 import type { PostgresServer } from "../../tests/support/database/postgres_server.ts";
 import type { FileConfig } from "../../tests/support/server/process.ts";
 import type { User } from "./template.ts";
 
-/** Settings of a server that has no work but the benchmark's. */
+/** Settings with which a server does no work in the background during the benchmark. */
 export const quietSettings: Readonly<Record<string, string>> = {
   autovacuum: "off",
   checkpoint_timeout: "1h",
@@ -25,14 +25,14 @@ export const roles = `
   grant web_anon, web_user to authenticator;
 `;
 
-/** The schema of a database, whose tables are for all. */
+/** The schema `api`, whose tables both roles may use. */
 export const schema = `
   create schema api;
   grant usage on schema api to web_anon, web_user;
   alter default privileges in schema api grant all on tables to web_anon, web_user;
 `;
 
-/** Rows of `items`, the first ids. */
+/** Number of rows of `items`, whose ids are 1 to this number. */
 export const itemCount = 10_000;
 export const parentCount = 100_000;
 
@@ -104,14 +104,14 @@ export function makeUsers(): Promise<readonly User[]> {
   }));
 }
 
-/** Configuration by keys of the interface, which other servers of it know as well. */
+/** Returns the configuration of a server. Its keys exist in PostgREST, too, which can be the peer. */
 export function serverConfig(postgres: PostgresServer, database = "postgres"): FileConfig {
   return {
     "db-uri": postgres.uri({ user: "authenticator", password: "p", database }),
     "db-schemas": "api",
     "db-anon-role": anonymousRole,
     "db-pool": 10,
-    // Slow answers are to be measured, not refused.
+    // The benchmark measures slow answers, so no server refuses them.
     "db-pool-acquisition-timeout": 120,
     "jwt-secret": testSecret,
     "log-level": "error",

@@ -1,6 +1,6 @@
-/** The floor of a case: what PostgreSQL alone takes for the statement that a person would write, in
- * a transaction with the search path, the role and the claims of the request. One connection
- * carries the transactions in a pipeline, each with a Sync. @module */
+/** The floor of a case: the time of PostgreSQL alone for the hand-written statement, in a transaction
+ * with the search path, the role and the claims of the request. One connection pipelines the
+ * transactions, each with a Sync. @module */
 import { type PostgresClient, withClient } from "../../tests/support/database/postgres_client.ts";
 import {
   type BareConnection,
@@ -28,7 +28,7 @@ function statementParams({ floor }: LoadCase, draw: Draw): readonly string[] {
   return floor.params.map((param) => fillTemplate(param, draw));
 }
 
-/** Runs the statement for some draws. Returns the bodies, null where the statement has no columns. */
+/** Runs the statement once for each draw. Returns the bodies; null if the statement has no columns. */
 export async function floorBodies(
   each: LoadCase,
   { uri, draws }: { readonly uri: string; readonly draws: readonly Draw[] },
@@ -51,7 +51,7 @@ export async function takeRole(client: PostgresClient, draw: Draw): Promise<void
   await client.query(settingsText, [...settingsParams(draw)]);
 }
 
-/** How many different transactions are sent in turn. */
+/** Number of different transactions, which are sent in turn. */
 const variety = 1000;
 
 /** A connection that has the statements of a case prepared. */
@@ -90,7 +90,8 @@ export function preparedTransactions(each: LoadCase): {
   };
 }
 
-/** Prepares all statements. PostgreSQL looks up the names of the last one with the settings of one. */
+/** Prepares all statements. Executes the settings first, because PostgreSQL resolves the names of the
+ * hand-written statement when it parses it. */
 function preparationMessages({ floor }: LoadCase, draw: Draw): Uint8Array {
   return concat([
     parseMessage("begin", "begin"),

@@ -20,7 +20,7 @@ const metrics = { "admin-server-host": "127.0.0.1", "admin-server-port": freePor
 const cost = { "db-max-cost": 1_000_000 };
 const timeouts = { "db-statement-timeout": "60s" };
 const inProcess = { "server-max-requests": 10_000 };
-/** The request of the load is the last one. All have its method and its path. */
+/** Permitted operations with the same method and path. The request of the load matches the last one. */
 const operations = [
   "probe web_anon GET /items?limit=..1",
   ...Array.from(
@@ -100,7 +100,7 @@ export async function measureGuards(bench: Bench): Promise<string> {
   return await measureGroups(groups, bench);
 }
 
-/** As many revocations as one instance may have. */
+/** The maximum number of revocations of an instance. */
 const revokedTokens = `
   create table revoked_tokens as
     select 'jti' as claim, md5(n::text) as value, null::bigint as issued_before,

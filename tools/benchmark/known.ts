@@ -1,5 +1,5 @@
-/** Measures the service beside a peer by the requests of published benchmarks, and of policies.
- * @module */
+/** Compares the service with a peer, by requests of published benchmarks and by requests under
+ * policies. @module */
 import { deepStrictEqual } from "node:assert/strict";
 import { type Bench, progress, runSql, startServers, untilIdle } from "./bench.ts";
 import { type Contender, contest, type Standing } from "./contest.ts";
@@ -36,7 +36,7 @@ export async function measureKnown(set: KnownSet, bench: Bench): Promise<string>
   return markdownTable(["case", ...heads], rows);
 }
 
-/** Throws an `Error` unless all servers give the status of a case; and the same JSON, if it reads. */
+/** Throws an `Error` unless all servers return the status of a case and, for reads, the same JSON. */
 async function compareAnswers(each: KnownCase, servers: readonly BenchServer[]): Promise<void> {
   const isCompared = each.request.line.startsWith("GET /") && !notCompared.test(each.request.line);
   for (const draw of spreadDraws(each.request.users, 5)) {
@@ -47,7 +47,7 @@ async function compareAnswers(each: KnownCase, servers: readonly BenchServer[]):
   }
 }
 
-/** OpenAPI documents differ by what each server can do, and one function returns the time. */
+/** Answers that always differ: the OpenAPI document, and a function that returns the time. */
 const notCompared = /^GET \/(?:rpc\/perf_minimal)?$/;
 
 async function measureCase(

@@ -1,6 +1,5 @@
-/** The requests of benchmarks that others publish, and requests under the policies that applications
- * have. No statements are written by hand for them: the service is compared with a peer.
- * @module */
+/** The requests of published benchmarks, and requests under policies as applications have them. They
+ * have no hand-written statements, because the service is compared with a peer only. @module */
 import type { User } from "./template.ts";
 import type { LoadRequest } from "./wrk.ts";
 
@@ -10,14 +9,14 @@ export const knownSets = ["known", "policies"] as const;
 /** A set of requests. */
 export type KnownSet = typeof knownSets[number];
 
-/** A request that servers are compared by. */
+/** A request by which servers are compared. */
 export interface KnownCase {
   /** The benchmark, and the request. */
   readonly name: string;
   readonly request: LoadRequest;
   /** Status of every answer. */
   readonly status: number;
-  /** Connections of the published benchmark; null for those of the options. */
+  /** Number of connections in the published benchmark; null for the number in the options. */
   readonly connections: number | null;
 }
 
@@ -54,7 +53,8 @@ const films = Array.from({ length: 146 }, (_, index) => ({
 }));
 const filmColumns = Object.keys(films[0]!).join(",");
 
-/** wrk cannot read answers to HEAD, and takes those to errors for failures: three requests are left out. */
+/** PostgREST's load test without three requests: wrk cannot read answers to HEAD, and counts errors
+ * as failures. */
 const loadTest: Group = {
   title: "PostgREST's load test",
   connections: 1,

@@ -1,5 +1,5 @@
-/** Tables and functions of benchmarks that others publish, with rows made by SQL, and of the
- * policies that applications have. @module */
+/** Tables and functions of published benchmarks, and tables with policies as applications have them.
+ * SQL generates the rows. @module */
 import { firstUser, userCount } from "./fixture.ts";
 
 /** Tables of the load test of PostgREST. */
@@ -19,7 +19,7 @@ const loadTest = `
     as 'select ''Hello '' || name || '', how are you?''';
 `;
 
-/** As many rows as the Chinook database has. */
+/** Tables of the Chinook database, with the same numbers of rows. */
 const chinook = `
   create table api.artist (artist_id int primary key, name text);
   create table api.genre (genre_id int primary key, name text);
@@ -52,7 +52,7 @@ const chinook = `
     as 'select * from api.album';
 `;
 
-/** Functions that return one row, rows of many types, nested JSON, and what they got. */
+/** Functions that return one row, rows of many types, nested JSON, or their argument. */
 const functionCalls = `
   create function api.perf_minimal() returns table (status text, ts timestamptz)
     stable language sql as $$ select 'ok', now() $$;
@@ -89,7 +89,7 @@ const arena = `
   create index on api.goods (category, id);
 `;
 
-/** TPC-B with ten branches; the accounts are a tenth of those of the published test. */
+/** TPC-B with ten branches, and a tenth of the accounts of the published test. */
 const tpcB = `
   create table api.branches (bid int primary key, bbalance int, filler char(88));
   create table api.tellers (
@@ -111,12 +111,12 @@ const tpcB = `
     as 'begin update api.branches set bbalance = bbalance + delta where bid = br; end';
 `;
 
-/** What the cases of benchmarks by others need. */
+/** The tables and functions of the set `known`. */
 export const knownFixture = `${loadTest}${chinook}${functionCalls}${arena}${tpcB}`;
 
 const claims = "(select current_setting('request.jwt.claims', true)::json)";
 
-/** Three tables, each with a policy: a user sees the boards of the team in the claims, and of them all. */
+/** Three tables with policies: a user sees the boards of the team in the claims, and their rows. */
 const boards = `
   create table api.boards (id int primary key, team int not null, name text);
   create table api.lists (id int primary key, board_id int not null references api.boards, name text);
@@ -137,7 +137,7 @@ const boards = `
   create policy by_list on api.cards using (exists (select from api.lists where id = list_id));
 `;
 
-/** Each user has one profile, which names a role; managers see everybody's expenses of their site. */
+/** Each user has a profile, which contains a role. Managers see all expenses of their site. */
 const expenses = `
   create table api.profiles (member text primary key, role text not null, site int not null);
   insert into api.profiles
@@ -158,5 +158,5 @@ const expenses = `
   );
 `;
 
-/** What the cases of policies need, beside those under row-level security. */
+/** The tables of the set `policies`, in addition to the tables under row-level security. */
 export const policiesFixture = `${boards}${expenses}`;

@@ -1,4 +1,4 @@
-/** Requests of which one at a time is enough: large answers and large bodies. @module */
+/** Requests that are sent one at a time, because their answers or bodies are large. @module */
 import { withClient } from "../../tests/support/database/postgres_client.ts";
 import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { exchange, type RawRequest } from "./exchange.ts";
@@ -6,19 +6,19 @@ import { processTime } from "./process_time.ts";
 import { takeRole } from "./floor.ts";
 import type { BenchServer } from "./servers.ts";
 
-/** A request that is sent once at a time. */
+/** A large request. */
 export interface LargeCase {
   readonly name: string;
   readonly request: RawRequest;
-  /** The smallest number of bytes of the answer. */
+  /** Minimum number of bytes of the answer. */
   readonly answerSize: number;
   /** The statement that a person would write for the answer, or null. */
   readonly floor: string | null;
-  /** SQL that is run once. */
+  /** SQL that runs once, before the first run. */
   readonly setup: string;
   /** SQL that is run before each run. */
   readonly reset?: string;
-  /** Whether PostgREST, which holds bodies whole and has no ndjson, can do the same. */
+  /** Whether PostgREST can answer it. PostgREST stores whole bodies in memory and has no ndjson. */
   readonly isForPeers: boolean;
 }
 
@@ -74,7 +74,7 @@ const formats: readonly RowFormat[] = [
   },
 ];
 
-/** Returns a body of at least so many bytes, in which the same block repeats. */
+/** Returns a body of at least `bytes` bytes, in which the same block repeats. */
 function bodyOf({ start, block, separator, end }: RowFormat, bytes: number) {
   const encoder = new TextEncoder();
   const next = encoder.encode(separator + block);
@@ -82,7 +82,7 @@ function bodyOf({ start, block, separator, end }: RowFormat, bytes: number) {
   return [encoder.encode(start + block), ...repeated, encoder.encode(end)];
 }
 
-/** No index: the time per byte does not depend on the rows before. */
+/** A table without an index, so that the time of an insert does not depend on the number of rows. */
 const uploads = `create unlogged table if not exists
   api.uploads (id int, name text, price numeric, tags text[], note text)`;
 
@@ -140,26 +140,26 @@ export function bodyCases(): readonly LargeCase[] {
   ]);
 }
 
-/** What is told of a request; times in milliseconds. */
+/** The figures of a large request. Times are in milliseconds. */
 export type LargeField =
   | "total"
   | "firstByte"
   /** Processor time of the server. */
   | "cpu"
   | "postgresCpu"
-  /** Resident memory at its highest, above what it was before the first request, in megabytes. */
+  /** Highest resident memory minus the memory before the first request, in megabytes. */
   | "growth";
 
-/** What one request takes. */
+/** A number for each figure of a large request. */
 export type LargeFigures = Readonly<Record<LargeField, number>>;
 
-/** Sends a request once. Raises an `Error` when the answer is not the one that it has to be. */
+/** Sends a request once. Rejects with an `Error` if the answer is too short or not a success. */
 export async function measureLarge(
   { name, request, answerSize }: LargeCase,
   { server, postmaster, baseMemory }: {
     readonly server: BenchServer;
     readonly postmaster: number;
-    /** Bytes. */
+    /** Resident memory of the server before the first request, in bytes. */
     readonly baseMemory: number;
   },
 ): Promise<LargeFigures> {
@@ -178,7 +178,7 @@ export async function measureLarge(
   };
 }
 
-/** The socket of a client, which its published types leave out. */
+/** The socket of a `pg.Client`, which the types of the package do not contain. */
 interface Sockets {
   readonly connection: {
     readonly stream: { once(event: "data", listener: () => void): void };
@@ -186,8 +186,8 @@ interface Sockets {
 }
 
 /**
- * Runs a statement on a bare connection and times it: PostgreSQL sends nothing of its answer before the
- * first buffer of the rows is full.
+ * Measures a statement on a bare connection. `firstByte` is the time at which PostgreSQL has filled
+ * its first buffer with rows.
  */
 export async function measureBare(
   text: string,

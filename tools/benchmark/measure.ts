@@ -1,29 +1,29 @@
-/** Measures one server at one case. @module */
+/** Measures one server under the load of one case. @module */
 import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { machineTime, processTime } from "./process_time.ts";
 import type { BenchServer } from "./servers.ts";
 import { type LoadRequest, type LoadResult, runWrk } from "./wrk.ts";
 
-/** What is told of a run; times in milliseconds unless said. */
+/** The figures of a run. Times are in milliseconds, except where a comment names another unit. */
 export type LoadField =
   | "perSecond"
   | "p50"
   | "p99"
   /** Processor time of the server for a request, in microseconds. */
   | "cpu"
-  /** The same of PostgreSQL. */
+  /** Processor time of PostgreSQL for a request, in microseconds. */
   | "postgresCpu"
-  /** Resident memory at its highest, in megabytes. */
+  /** Highest resident memory of the server, in megabytes. */
   | "peakMemory"
   /** Share of the processors that other processes used, from 0 to 1. */
   | "otherLoad"
-  /** Answers that were not what they should be, or did not come. */
+  /** Number of requests with an error status or without an answer. */
   | "failed";
 
-/** What a run costs. */
+/** A number for each figure of a run. */
 export type LoadFigures = Readonly<Record<LoadField, number>>;
 
-/** Where the load goes, and how large it is. */
+/** The server that gets the load, and the size of the load. */
 export interface RunOptions {
   readonly server: BenchServer;
   /** Process of the PostgreSQL server. */
@@ -32,12 +32,12 @@ export interface RunOptions {
   readonly seconds: number;
 }
 
-/** Seconds after which a run is not made longer. */
+/** A run of this many seconds is not repeated with a longer time. */
 const longest = 60;
 
 /**
- * Sends a load and tells what it cost. A run in which not every connection got an answer has no
- * meaning: it is made again, longer. Raises an `Error` when that is of no use.
+ * Sends a load and returns its figures. If the number of answers is below the number of connections,
+ * repeats the run with four times the time. Rejects with an `Error` if the longest run fails, too.
  */
 export async function measureLoad(request: LoadRequest, options: RunOptions): Promise<LoadFigures> {
   const { server, postmaster, connections, seconds } = options;
@@ -66,7 +66,7 @@ function loadFigures({ perSecond, p50, p99, refused, broken }: LoadResult) {
   return { perSecond, p50, p99, failed: refused + broken };
 }
 
-/** What the processors did since a moment. */
+/** The use of the processors since a start. */
 export interface Usage {
   used(): Promise<{
     /** Processor time of PostgreSQL, in microseconds. */
@@ -75,7 +75,7 @@ export interface Usage {
   }>;
 }
 
-/** Starts to count. All but PostgreSQL descends from this process. */
+/** Starts to measure. All measured programs except PostgreSQL are children of this process. */
 export async function startUsage(postmaster: number): Promise<Usage> {
   const times = async () => {
     const [postgres, own] = [await processTime(postmaster), await processTime(Deno.pid)];
@@ -93,7 +93,7 @@ export async function startUsage(postmaster: number): Promise<Usage> {
   };
 }
 
-/** Process of the PostgreSQL server whose files are in a folder. */
+/** Returns the identifier of the first process of the PostgreSQL server with this data folder. */
 export async function postmasterOf(folder: string): Promise<number> {
   return parseInt(await Deno.readTextFile(`${folder}/data/postmaster.pid`));
 }

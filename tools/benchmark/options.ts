@@ -1,4 +1,4 @@
-/** What the benchmark is asked to do, out of its arguments. @module */
+/** Parses the arguments of the benchmark. @module */
 import { parseArgs } from "node:util";
 import { type LoadSet, loadSets } from "./cases.ts";
 import { knownSets } from "./known_cases.ts";
@@ -22,10 +22,10 @@ const namedSets = [
 /** The sets of cases, in the order of their measurement. */
 export const caseSets: readonly CaseSet[] = [...loadSets, "large", ...namedSets];
 
-/** What is to be measured, and how. */
+/** Options of the benchmark: the cases, and the runs of each case. */
 export interface BenchOptions {
   readonly help: boolean;
-  /** Revision with which the set `cost` is measured, or null. */
+  /** Earlier revision that the set `cost` compares with the current one; null for none. */
   readonly before: string | null;
   /** Numbers of threads that the set `workers` measures. */
   readonly workers: readonly number[];
@@ -38,14 +38,14 @@ export interface BenchOptions {
   readonly set: CaseSet | null;
   /** Prints the names of the cases, instead of measuring them. */
   readonly listsCases: boolean;
-  /** Texts of which a measured case's name contains one; all cases when empty. */
+  /** Selects the cases whose name contains one of these texts; all cases if empty. */
   readonly cases: readonly string[];
-  /** Command of another server, in which `{conf}` stands for the path of its configuration file. */
+  /** Command of another server. `{conf}` is replaced by the path of its configuration file. */
   readonly peer: string | null;
   readonly json: boolean;
 }
 
-/** Shown for `--help`. */
+/** The text of `--help`. */
 export const usage = `Usage: deno task bench [options]
 
   --seconds N       seconds of each measured run (default 5)
@@ -73,7 +73,7 @@ export const usage = `Usage: deno task bench [options]
 The load is made by wrk; processor time and memory are read from Linux's /proc.
 SVC_TEST_POSTGRES_BIN chooses another PostgreSQL.`;
 
-/** Reads the arguments. Raises an `Error` of one line for what cannot be used. */
+/** Parses the arguments. Throws an `Error` of one line for an invalid argument. */
 export function parseOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -122,12 +122,12 @@ function count(name: string, text: string): number {
   return Number(text);
 }
 
-/** Whether a case is among those asked for. */
+/** Returns whether the options select a case. */
 export function isWanted({ cases }: Pick<BenchOptions, "cases">, name: string): boolean {
   return cases.length === 0 || cases.some((part) => name.includes(part));
 }
 
-/** Whether a set of cases is among those asked for. */
+/** Returns whether the options select a set of cases. */
 export function isInSet({ set }: Pick<BenchOptions, "set">, name: CaseSet): boolean {
   return set === name || (set === null && !isNamedSet(name));
 }

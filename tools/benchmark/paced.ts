@@ -4,11 +4,11 @@ import type { BenchServer } from "./servers.ts";
 import { drawAtRandom, fillTemplate } from "./template.ts";
 import type { LoadRequest } from "./wrk.ts";
 
-/** Milliseconds between looks at the clock. */
+/** Milliseconds between two checks of the clock. */
 const tick = 4;
 
 /**
- * Sends reads for some seconds, and returns their number. Raises an `Error` when an answer is not one of
+ * Sends reads for some seconds, and returns their number. Rejects with an `Error` if an answer is not a
  * success.
  */
 export async function sendAtRate(

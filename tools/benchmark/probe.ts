@@ -1,5 +1,4 @@
-/** Sends the requests of a case and looks at the answers, so that nothing wrong is measured.
- * @module */
+/** Checks the answers to the requests of a case before the measurement. @module */
 import { deepStrictEqual } from "node:assert/strict";
 import { buildRequest } from "../../tests/support/handler/request.ts";
 import type { LoadCase } from "./cases.ts";
@@ -8,19 +7,19 @@ import type { BenchServer } from "./servers.ts";
 import { type Draw, fillTemplate, spreadDraws } from "./template.ts";
 import { headersOf } from "./wrk.ts";
 
-/** Requests to each server. */
+/** Number of requests to each server. */
 const requestCount = 5;
 
-/** What the probe of a case needs. */
+/** Options of {@linkcode probe}. */
 export interface ProbeOptions {
   readonly servers: readonly BenchServer[];
-  /** Of the database, for the statement of the floor. */
+  /** Connection string of the database, for the hand-written statement. */
   readonly uri: string;
-  /** Makes the tables as they are before a run. */
+  /** Restores the tables to their state before a run. */
   readonly reset: () => Promise<void>;
 }
 
-/** Throws an `Error` unless all servers and the floor give the status of the case and the same JSON. */
+/** Throws an `Error` unless all servers return the status of the case and the JSON of its statement. */
 export async function probe(
   each: LoadCase,
   { servers, uri, reset }: ProbeOptions,

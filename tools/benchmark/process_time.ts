@@ -1,15 +1,15 @@
 /** Reads from `/proc` how much processor time processes have used; Linux only. @module */
 
-/** `/proc/<pid>/stat` is in hundredths of a second on every architecture that Deno runs on. */
+/** Nanoseconds of a tick in `/proc/<pid>/stat`, the same on all architectures of Deno. */
 const nanosecondsPerTick = 10_000_000;
 
-/** A process, its parent and processor time, user and system, in ticks. */
+/** A process with its parent and its processor time. Times are the sum of user and system ticks. */
 export interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
-  /** Of the process with all its threads. */
+  /** Ticks of the process with all its threads. */
   readonly own: number;
-  /** Of its children that have ended. */
+  /** Ticks of the process's children that have ended. */
   readonly ended: number;
 }
 
@@ -25,14 +25,14 @@ export function parseStat(line: string): ProcessStat {
   };
 }
 
-/** The processes that descend from one, and itself. */
+/** Returns a process and its descendants. */
 export function treeOf(root: number, stats: readonly ProcessStat[]): readonly ProcessStat[] {
   const own = stats.filter(({ pid }) => pid === root);
   const children = stats.filter(({ parent }) => parent === root);
   return [...own, ...children.flatMap(({ pid }) => treeOf(pid, stats))];
 }
 
-/** Microseconds of processor time that a process and its descendants have used so far. */
+/** Returns the microseconds of processor time that a process and its descendants have used. */
 export async function processTime(root: number): Promise<number> {
   const times = treeOf(root, await allStats()).map(async (stat) =>
     nanoseconds(stat, await threadTimes(stat.pid))
@@ -41,15 +41,15 @@ export async function processTime(root: number): Promise<number> {
 }
 
 /**
- * Nanoseconds of a process and its ended children. The times of threads are exact, but lack the
- * threads that have ended; the ticks of the process include those.
+ * Returns the nanoseconds of a process and its ended children. The times of threads are exact, but do
+ * not include threads that have ended. The ticks of the process include all threads.
  */
 export function nanoseconds({ own, ended }: ProcessStat, threads: readonly number[]): number {
   const sum = threads.reduce((sum, each) => sum + each, 0);
   return Math.max(own * nanosecondsPerTick, sum) + ended * nanosecondsPerTick;
 }
 
-/** Microseconds that all processors have worked so far, for whatever process. */
+/** Returns the microseconds that all processors have worked since the start of the machine. */
 export async function machineTime(): Promise<number> {
   return parseMachine(await Deno.readTextFile("/proc/stat")) * nanosecondsPerTick / 1000;
 }
@@ -64,7 +64,7 @@ export function parseMachine(text: string): number {
 async function allStats(): Promise<readonly ProcessStat[]> {
   const entries = await Array.fromAsync(Deno.readDir("/proc"));
   const stats = entries.filter(({ name }) => /^\d+$/.test(name)).map(({ name }) =>
-    // A process may have ended since.
+    // A process may have ended after the folder was read.
     Deno.readTextFile(`/proc/${name}/stat`).then(parseStat, () => null)
   );
   return (await Promise.all(stats)).filter((stat) => stat !== null);

@@ -1,4 +1,4 @@
-/** Writes what was measured, for people and for machines. @module */
+/** Writes the results of a benchmark, as Markdown and as JSON. @module */
 import { type LoadSet, loadSets } from "./cases.ts";
 import type { ContenderName, LargeStanding, LoadStanding, Standing } from "./contest.ts";
 import { geometricMean } from "./figures.ts";
@@ -7,7 +7,7 @@ import type { LoadFigures } from "./measure.ts";
 import type { RunFacts } from "./run_facts.ts";
 import { markdownTable, shown } from "./table.ts";
 
-/** All that was measured. */
+/** All figures of a benchmark. */
 export interface Results {
   readonly loads: readonly LoadStanding[];
   readonly large: readonly LargeStanding[];
@@ -23,14 +23,14 @@ export function resultTables({ loads, large }: Results): string {
   ].filter((part) => part !== "").join("\n\n");
 }
 
-/** The same for machines, with the conditions of the run; what was not measured is null. */
+/** Returns the results as JSON, with the conditions of the run. Figures that were not measured are null. */
 export function resultJson({ loads, large }: Results, run: RunFacts | null): string {
   const comparisons = loads.map((load) => ({ set: load.set, name: load.name, ...compare(load) }));
   const results = { run, loads, large, comparisons, means: meansOfSets(loads) };
   return JSON.stringify(results, null, 2);
 }
 
-/** Whether all answers were what they should be. */
+/** Returns whether no request failed. */
 export function isFlawless({ loads }: Results): boolean {
   return failureLines(loads) === "";
 }
@@ -44,7 +44,7 @@ function failureLines(loads: readonly LoadStanding[]): string {
   return lines.join("\n");
 }
 
-/** A load above this, which is a share of the processors, changes figures visibly. */
+/** Share of the processors above which the load of other processes changes figures visibly. */
 const maxOtherLoad = 0.05;
 
 function otherLoadLine(loads: readonly LoadStanding[]): string {
@@ -57,19 +57,19 @@ function otherLoadLine(loads: readonly LoadStanding[]): string {
     : `other processes used up to ${Math.round(most * 100)} % of the processors: rates are too low`;
 }
 
-/** How the service compares with the peer and with the floor; null where one was not measured. */
+/** Ratios of the service to the peer and to the floor; null if one of the two was not measured. */
 export interface Comparison {
-  /** Requests per second, by the peer's. */
+  /** Requests per second, divided by the peer's. */
   readonly speed: number | null;
-  /** The peer's processor time for a request, by the service's. */
+  /** The peer's processor time for a request, divided by the service's. */
   readonly cpu: number | null;
-  /** PostgreSQL's processor time for a request, by the peer's. */
+  /** PostgreSQL's processor time for a request of the service, divided by its time for the peer. */
   readonly postgresCpu: number | null;
-  /** PostgreSQL's processor time for a request, by the floor's. */
+  /** PostgreSQL's processor time for a request of the service, divided by its time for the floor. */
   readonly ofFloor: number | null;
-  /** The same of the peer. */
+  /** PostgreSQL's processor time for a request of the peer, divided by its time for the floor. */
   readonly peerOfFloor: number | null;
-  /** Whose 99th percentile is lower. */
+  /** The server with the lower 99th percentile of latency. */
   readonly lowerP99: "service" | "peer" | "neither" | null;
 }
 
@@ -135,7 +135,7 @@ interface LoadColumn {
   readonly needsPeer: boolean;
 }
 
-/** A figure of the service, followed by the peer's. */
+/** Returns two columns: a figure of the service, then the same figure of the peer. */
 function figureColumns(head: string, field: keyof LoadFigures): readonly LoadColumn[] {
   return [
     { head, needsPeer: false, cell: ({ service }) => shown(service?.[field] ?? null) },
@@ -174,7 +174,7 @@ const loadColumns: readonly LoadColumn[] = [
   ...figureColumns("peak MB", "peakMemory"),
 ];
 
-/** One table of all sets; the geometric means of a set follow its cases. */
+/** Returns one table of all sets. The geometric means of a set follow its cases. */
 function loadTable(loads: readonly LoadStanding[]): string {
   const hasPeer = loads.some(({ peer }) => peer !== null);
   const columns = loadColumns.filter(({ needsPeer }) => hasPeer || !needsPeer);
@@ -196,7 +196,7 @@ const largeColumns: readonly (readonly [head: string, field: LargeField])[] = [
   ["growth MB", "growth"],
 ];
 
-/** Lines under a large request are those of others than the service. */
+/** The lines of the peer and the floor, which follow the line of a large request. */
 const underLarge: readonly (readonly [name: ContenderName, label: string])[] = [
   ["peer", "– peer"],
   ["floor", "– statement, bare connection"],

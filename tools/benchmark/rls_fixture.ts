@@ -2,7 +2,7 @@
  * claim. @module */
 import { firstUser, userCount } from "./fixture.ts";
 
-/** The claim of the token, read once for each statement. */
+/** SQL of the claim `sub`. The subquery makes PostgreSQL evaluate it once for each statement. */
 const subject = "(select current_setting('request.jwt.claims', true)::json ->> 'sub')";
 
 const users = `generate_series(${firstUser}, ${firstUser + userCount - 1})`;
@@ -15,7 +15,7 @@ function ownRows(table: string, column: string): string {
   `;
 }
 
-/** An id is a number of two digits and the number of the owner. */
+/** The table `documents`. Its ids consist of two digits and the number of the owner. */
 const documents = `
   create table api.documents (
     id int primary key, owner text not null, title text, body text, status text, archived boolean,
@@ -74,7 +74,7 @@ export const rlsFixture = `${documents}${tasks}${written}`;
 /** Empties the table that inserts fill. */
 export const emptyEntries = "truncate api.entries restart identity";
 
-/** Fills the table that updates change; an id is a digit and the number of the owner. */
+/** Fills the table that updates change. Its ids consist of a digit and the number of the owner. */
 export const freshDrafts = `
   truncate api.drafts;
   insert into api.drafts

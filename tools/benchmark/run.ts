@@ -24,7 +24,7 @@ import { runFacts } from "./run_facts.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { needWrk } from "./wrk.ts";
 
-/** Gives the exit code. */
+/** Runs the benchmark. Returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args);
   if (options.help) {
@@ -45,7 +45,7 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** SQL that a set needs, and what writes its tables. */
+/** A set with the SQL of its fixture, and the function that measures it and returns tables. */
 interface MeasuredSet {
   readonly prepare: string;
   readonly measure: (bench: Bench) => Promise<string>;
@@ -84,7 +84,7 @@ async function caseList(options: BenchOptions): Promise<string> {
   ).join("\n");
 }
 
-/** Fewer runs of a large request vary too much. */
+/** Minimum number of runs of a large request. The median of fewer runs varies too much. */
 const minLargeRounds = 3;
 
 async function measureCases(bench: Bench): Promise<number> {

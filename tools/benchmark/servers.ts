@@ -17,7 +17,7 @@ export interface BenchServer extends AsyncDisposable {
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
 
-/** The command of this service. */
+/** Command that starts the service from this checkout. */
 export const ownCommand = `${Deno.execPath()} run -A ${main} {conf}`;
 
 /** Starts a server and waits until it answers `probe` with a status of 200. */
@@ -62,7 +62,7 @@ export async function startServer(
   };
 }
 
-/** Milliseconds. */
+/** Maximum milliseconds until a server answers. */
 const startLimit = 60_000;
 
 async function answers(url: string): Promise<boolean> {

@@ -18,7 +18,7 @@ const json = (body: unknown, Prefer = "return=minimal", method = "POST"): Reques
   const headers = { "Content-Type": "application/json", Prefer };
   return { method, body: JSON.stringify(body), headers };
 };
-/** Replaces the status if the client leaves early. */
+/** Status in a row whose request the client aborts. */
 const aborted = 0;
 /** The requests of a round. */
 const rowsOf = (n: number): readonly SoakRow[] => [
@@ -41,7 +41,7 @@ const rowsOf = (n: number): readonly SoakRow[] => [
   [`/live/stock?id=eq.${n % 20}`, 200, "up-to-date", { headers: { Accept: "text/event-stream" } }],
 ];
 const columns = ["memory MB", "descriptors", "PostgreSQL connections", "loop delay ms", "requests"];
-/** Growth from the second to the last quarter that fails a run, of the first columns. */
+/** Maximum growth of memory and descriptors from the second to the last quarter of a run. */
 const growthLimits = [16, 8] as const;
 const { values } = parseArgs({
   options: { minutes: { type: "string", default: "60" }, rate: { type: "string", default: "100" } },
@@ -57,7 +57,7 @@ const byStatus: Record<string, number> = {};
 const wrong: string[] = [];
 let [sent, inserted] = [0, 0];
 
-/** Sends a request, and compares its answer. Leaves a stream when it has the rows. */
+/** Sends a request, and compares its answer. Aborts a stream after it has received the rows. */
 async function exchange([line, expected, text, init = {}]: SoakRow): Promise<void> {
   const client = AbortSignal.timeout(expected === aborted ? 20 : 30_000);
   let [status, body] = [aborted, ""];

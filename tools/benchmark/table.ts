@@ -20,7 +20,7 @@ function aligned(cell: string, width: number, column: number): string {
   return column === 0 ? cell.padEnd(width) : cell.padStart(width);
 }
 
-/** Three digits that count: `12,300`, `12.3`, `0.123`; `–` for what was not measured. */
+/** Formats a number with three significant digits: `12,300`, `12.3`, `0.123`; null as `–`. */
 export function shown(number: number | null): string {
   if (number === null || Number.isNaN(number)) return "–";
   const digits = number === 0 ? 0 : Math.floor(Math.log10(Math.abs(number)));

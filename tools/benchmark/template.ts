@@ -1,8 +1,6 @@
 /**
- * Texts with placeholders, which are filled for each request of a load.
- *
- * `{1..100}` stands for a random number of that range, `{user}` for the number of a random user, and
- * `{token}` for the token of the same user.
+ * Texts with placeholders, which are replaced for each request of a load: `{1..100}` by a random number
+ * of that range, `{user}` by the number of a random user, and `{token}` by the token of the same user.
  *
  * @module
  */
@@ -17,7 +15,7 @@ export interface User {
 
 /** A random choice. */
 export interface Draw {
-  /** From 0 to 1, without 1. */
+  /** A number from 0 to below 1, which selects the numbers of ranges. */
   readonly chance: number;
   /** Null in a case without users. */
   readonly user: User | null;
@@ -35,7 +33,7 @@ export function fillTemplate(text: string, { chance, user }: Draw): string {
   });
 }
 
-/** A constant text, or a Lua expression of text. */
+/** A constant text, or a Lua expression that returns a text. */
 export type TemplatePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "expression"; readonly lua: string };
@@ -57,12 +55,12 @@ function luaOf([found, first, last]: RegExpMatchArray): string {
   return found === "{user}" ? "users[user]" : "tokens[user]";
 }
 
-/** Draws at random. */
+/** Returns a random draw. */
 export function drawAtRandom(users: readonly User[] | undefined): Draw {
   return drawOf(users, { chance: Math.random(), userChance: Math.random() });
 }
 
-/** Draws of a test: spread over the range and the users, the same ones at each call. */
+/** Returns draws that are spread over the range and the users. Each call returns the same draws. */
 export function spreadDraws(users: readonly User[] | undefined, count: number): readonly Draw[] {
   return Array.from({ length: count }, (_, index) => {
     const chance = index / count;

@@ -1,4 +1,4 @@
-/** Makes load with wrk: writes its script, runs it, reads its output. @module */
+/** Generates load with wrk: writes the script, runs wrk, and reads its output. @module */
 import { join } from "node:path";
 import { templateParts, type User } from "./template.ts";
 
@@ -8,11 +8,11 @@ export interface LoadRequest {
   readonly line: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Each request carries the token of one of them. Default: no token. */
+  /** Users, of whom each request has a random one's token. Default: requests have no token. */
   readonly users?: readonly User[];
 }
 
-/** How a load is made. */
+/** Server, connections and duration of a load. */
 export interface Load {
   /** `http://127.0.0.1:3000` */
   readonly origin: string;
@@ -20,21 +20,21 @@ export interface Load {
   readonly seconds: number;
 }
 
-/** What came of a load. Times in milliseconds. */
+/** The result of a load. Times are in milliseconds. */
 export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Answers with a status of 400 and up. */
+  /** Number of answers with a status of 400 or more. */
   readonly refused: number;
-  /** Connections that failed, and answers that did not come. */
+  /** Number of failed connections and missing answers. */
   readonly broken: number;
 }
 
 const install = "wrk is missing: apt-get install wrk (Debian, Ubuntu), brew install wrk (macOS)";
 
-/** Raises an `Error` with the command that installs wrk if it cannot be run. */
+/** If wrk is not installed, rejects with an `Error` that contains the command to install it. */
 export async function needWrk(): Promise<void> {
   try {
     await new Deno.Command("wrk", { args: ["-v"], stdout: "null", stderr: "null" }).output();
@@ -64,7 +64,7 @@ export async function runWrk(
   }
 }
 
-/** What the script writes when all is over. */
+/** The part of the script that writes the results as JSON. */
 const report = `
 done = function(summary, latency)
   local errors = summary.errors
@@ -84,7 +84,7 @@ export function headersOf({ users, body, headers }: LoadRequest): Readonly<Recor
   ]);
 }
 
-/** Writes the script, which joins the constant parts of a request with what it draws. */
+/** Returns the script, which joins the constant parts of a request with random values. */
 export function wrkScript(request: LoadRequest, origin: string): string {
   const { users = [] } = request;
   const parts = templateParts(requestText(request, new URL(origin).host));
@@ -111,12 +111,12 @@ function requestText(request: LoadRequest, host: string): string {
   return `${line} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** Lua knows the escapes that JSON uses for ASCII. */
+/** Returns a Lua string. Lua has the escapes of JSON for ASCII characters. */
 function luaText(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Reads the line that the script wrote. Raises an `Error` with the whole text if there is none. */
+/** Parses the line of the script. Throws an `Error` with the whole output if the line is missing. */
 export function parseWrk(text: string): LoadResult {
   const line = text.split("\n").findLast((each) => each.startsWith("{"));
   if (line === undefined) throw new Error(`wrk said nothing of its requests:\n${text}`);

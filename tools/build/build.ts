@@ -1,19 +1,19 @@
-/** Bundles `mod.ts` into one ES module for runtimes that know neither TypeScript nor npm:
- * `deno task build` writes `dist/svc.js`, and `dist/mcp.js` with the endpoint for agents. All
- * packages are in it except PGlite, which needs additional files: it is loaded when an embedded
- * database is opened. @module */
+/** Bundles `mod.ts` into one ES module for runtimes without TypeScript and npm: `deno task build` writes
+ * `dist/svc.js`, and `dist/mcp.js` with the endpoint for agents. The bundle contains all packages
+ * except PGlite, which needs additional files. Programs load PGlite when they open an embedded
+ * database. @module */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = new URL("../../", import.meta.url);
 
-/** Where the bundle is written. */
+/** Path of the bundle. */
 const bundleFile: string = fileURLToPath(new URL("dist/svc.js", root));
 
 /** The library of the endpoint for agents. */
 const mcpServer = "@modelcontextprotocol/server";
 
-/** What stays outside; the last exists in Cloudflare's runtime alone. */
+/** Modules that the bundle does not contain. Only Cloudflare's runtime has the last one. */
 const external = [
   "@electric-sql/pglite",
   mcpServer,
@@ -21,9 +21,9 @@ const external = [
 ];
 
 /**
- * Packages written for Node ask for its modules by `require`, here when they are needed, so that the
- * bundle loads where there are none, too. The name of PGlite is hidden from bundlers that take this
- * bundle in, because most have it nowhere.
+ * Text at the beginning of the bundle. Packages written for Node load its modules by this `require` at
+ * first use, so that runtimes without these modules can load the bundle. The second line hides the
+ * name of PGlite from bundlers of applications, which would fail if it is not installed.
  */
 const prelude = `const require = (name) => globalThis.process.getBuiltinModule(name);
 const embeddedPostgres = ["@electric-sql", "pglite"].join("/");
@@ -38,7 +38,7 @@ export interface BundleSize {
 /** Packages outside of a bundle that contains the library of the endpoint for agents. */
 export const externalWithMcp: readonly string[] = external.filter((name) => name !== mcpServer);
 
-/** Bundles a module of the project into one ES module; raises an `Error` with the bundler's words. */
+/** Bundles a module of the project into one ES module. Rejects with an `Error` of the bundler's text. */
 export async function bundle(
   entry: string,
   file: string,
@@ -52,7 +52,7 @@ export async function bundle(
       entry,
     ],
     cwd: fileURLToPath(root),
-    // The socket for Cloudflare's runtime is there under this condition only.
+    // Under this condition, the bundler includes the socket for Cloudflare's runtime.
     env: { DENO_CONDITIONS: "workerd" },
   });
   const { success, stderr } = await command.output();
@@ -60,7 +60,7 @@ export async function bundle(
   const bundled = await Deno.readTextFile(file);
   const text = prelude +
     bundled.replaceAll('import("@electric-sql/pglite")', "import(embeddedPostgres)")
-      // The bundler leaves the path of the endpoint for agents as it is in the source.
+      // The bundler does not change the path of the endpoint for agents.
       .replaceAll("./endpoint.ts", "./mcp.js");
   await Deno.writeTextFile(file, text);
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));

@@ -8,7 +8,7 @@ import type { ConsoleFiles } from "../../src/wings/console/server/console_files.
 
 const defaultFolder = fileURLToPath(new URL("../../dist/console", import.meta.url));
 
-/** Creates the folder again. */
+/** Replaces the folder by a new one with the files of the console. */
 export async function writeConsole(folder: string): Promise<void> {
   await Deno.remove(folder, { recursive: true }).catch(() => {});
   await Deno.mkdir(folder, { recursive: true });
@@ -18,8 +18,8 @@ export async function writeConsole(folder: string): Promise<void> {
 }
 
 /**
- * Names files alike on every machine: the bundler hashes their paths, too. A hash covers all files,
- * since browsers cache a file that names another one.
+ * Returns the files under names that are the same on every machine. The bundler's names depend on
+ * paths. A name has a hash of all files, because browsers cache files that contain names of files.
  */
 function nameByContent(files: ConsoleFiles): ReadonlyMap<string, string> {
   const hashed = /\b([a-z_]+)-[0-9A-Za-z]{8,12}(?=\.(?:js|css)\b)/g;

@@ -1,7 +1,7 @@
 /** Writes the type declarations of modules and of the modules whose types they use. @module */
 import { dirname, join } from "node:path";
 
-/** The lock file must not name the compiler: executables contain every package of that file. */
+/** Runs the compiler without the lock file. Executables contain every package of the lock file. */
 const compiler = ["run", "-A", "--no-lock", "--no-config", "npm:typescript@5.9.3/tsc"];
 
 const compilerOptions = [
@@ -38,7 +38,7 @@ export async function writeDeclarations(
 ): Promise<number> {
   const all = await Deno.makeTempDir({ prefix: "svc_types_" });
   try {
-    // The compiler finds no npm package from here. Public types need none, so those errors are ignored.
+    // The compiler finds no npm packages here. Public types need none, so such errors are ignored.
     const args = [...compiler, ...compilerOptions, "--rootDir", root, "--outDir", all];
     const { stdout } = await new Deno.Command(Deno.execPath(), {
       args: [...args, ...entries.map((entry) => join(root, entry))],
@@ -52,7 +52,7 @@ export async function writeDeclarations(
   }
 }
 
-/** Copies the declarations of modules and those that they import. */
+/** Copies the declarations of modules, and all declarations that they import. */
 async function copyUsed(
   entries: readonly string[],
   { from, to, generated }: {

@@ -65,7 +65,7 @@ function typeOf({ codec }: Option<unknown>): string {
 
 const widest = 100;
 
-/** One line where it fits, else the lines of a block. */
+/** Returns a doc comment: one line if the text fits, otherwise several. */
 function comment(text: string): string {
   const single = `  /** ${text} */`;
   if (single.length <= widest) return single;

@@ -1,5 +1,5 @@
-/** Collects the licences of the npm packages that bundles contain. They ask to be passed on.
- * @module */
+/** Collects the licences of the npm packages that bundles contain. The licences require that their text
+ * is distributed with copies of the packages. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -49,7 +49,7 @@ export async function thirdPartyLicences(entries: Iterable<string>): Promise<str
   return ["# Licences of the packages in dist/\n", ...sections].join("\n");
 }
 
-/** Returns the packages of style sheets, which no module graph has: the console's folders of npm. */
+/** Returns the packages of the console's style sheets, which the module graph does not contain. */
 async function stylesheets(): Promise<
   readonly { readonly name: string; readonly version: string }[]
 > {
@@ -62,7 +62,7 @@ async function stylesheets(): Promise<
   });
 }
 
-/** The console's packages have a separate import map. */
+/** Returns the configuration of an entry. The console has a separate import map. */
 function configOf(entry: string): string {
   return entry.startsWith("src/wings/console/pages/")
     ? "src/wings/console/pages/deno.json"
@@ -78,7 +78,7 @@ async function denoInfo(args: readonly string[]): Promise<Record<string, unknown
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** Returns the packages that modules import, and those that they need. */
+/** Returns the packages that modules import, and the dependencies of these packages. */
 function bundledPackages({ modules, npmPackages }: ModuleGraph): ReadonlySet<string> {
   const found = new Set<string>();
   const add = (id: string) => {

@@ -31,7 +31,7 @@ const typedModules: readonly string[] = [
   "src/wings/mcp/mcp.ts",
 ];
 
-/** Files that only the package has, and their places in it. */
+/** Files that are not bundled, and their paths in the package. */
 const copies: ReadonlyMap<string, string> = new Map([
   [join(sources, "svc.mjs"), "bin/svc.mjs"],
   [join(sources, "main.node.js"), "dist/main.node.js"],
@@ -74,7 +74,7 @@ const pglite = "@electric-sql/pglite";
 /** The library of the endpoint for agents. */
 const mcpServer = "@modelcontextprotocol/server";
 
-/** Creates the folder again. */
+/** Replaces the folder by a new one with the files of the package. */
 export async function buildNpmPackage(folder: string): Promise<void> {
   await Deno.remove(folder, { recursive: true }).catch(() => {});
   await Deno.mkdir(join(folder, "bin"), { recursive: true });
@@ -97,7 +97,7 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   await Deno.chmod(join(folder, "bin", "svc.mjs"), 0o755);
 }
 
-/** The bundler leaves the path of a worker as it is in the source. */
+/** Replaces the path of a worker, which the bundler copies from the source, by its path in the package. */
 async function nameBundledWorker(file: string, name: string): Promise<void> {
   const text = await Deno.readTextFile(file);
   const [source, bundled] = [`./${name}.ts`, `./${name}.js`];

@@ -19,7 +19,7 @@ import {
 interface Outcome {
   readonly major: string;
   readonly result: "passed" | "failed" | "could not run";
-  /** Source of the binaries, or the reason. */
+  /** Source of the binaries, or the reason why the tests could not run. */
   readonly detail: string;
 }
 

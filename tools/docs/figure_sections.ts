@@ -21,7 +21,7 @@ const titles: Readonly<Record<LoadSet, string>> = {
   rls: "Row-level security, with tokens",
 };
 
-/** A column: whose figure it is, and which. */
+/** A column of a table: its head, the measured program, and the figure. */
 type FigureColumn = readonly [head: string, name: "service" | "peer" | "floor", field: LoadField];
 
 const latencies: readonly FigureColumn[] = [

@@ -79,7 +79,7 @@ export async function writePages(to: string, facts: SiteFacts): Promise<void> {
   await write(join(to, "index.md"), landingPage(template, facts));
 }
 
-/** Pictures stand beside their pages; VitePress serves other files from `public` alone. */
+/** Copies a picture next to its page, and another file to `public`, from where VitePress serves it. */
 async function copy(path: string, to: string): Promise<void> {
   const isPicture = /\.(?:png|svg)$/.test(path);
   const target = pagePath(isPicture ? to : join(to, "public"), path);

@@ -2,16 +2,16 @@
  * @module */
 import { join } from "node:path";
 
-/** The page at a path, from the site's folder, and its text. */
+/** Files by their path below the site's folder. The value is the text of a page, and null otherwise. */
 export type SiteFiles = ReadonlyMap<string, string | null>;
 
 export interface LinkReport {
   readonly count: number;
-  /** `page.html: /target#anchor` each. */
+  /** Links that lead nowhere, each as `page.html: /target#anchor`. */
   readonly broken: readonly string[];
 }
 
-/** Reads the files of a folder; only pages have their text. */
+/** Reads the files of a folder. Only pages are read with their text. */
 export async function readSite(folder: string): Promise<SiteFiles> {
   const files = new Map<string, string | null>();
   const read = async (path: string) => {

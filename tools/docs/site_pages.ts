@@ -1,22 +1,22 @@
 /** Makes the pages of the site from the files of the repository. @module */
 import { dirname, join, posix } from "node:path";
 
-/** What the pages say about the project. */
+/** Data of the project that the pages contain. */
 export interface SiteFacts {
   readonly version: string;
   /** Address of the repository, without a slash at its end. */
   readonly repository: string;
 }
 
-/** Returns the path of a page on the site, of a path in the repository: `docs/README.md` is the overview. */
+/** Returns the path on the site of a page in the repository. `docs/README.md` is the overview. */
 export function sitePath(path: string): string {
   if (path === "docs/README.md") return "overview.md";
   return path.replace(/^docs\//, "").replace(/README\.md$/, "index.md");
 }
 
 /**
- * Returns a page of `docs/` for the site. Links to examples lead to their pages, links to other files of the
- * repository to the repository.
+ * Returns a page of `docs/` for the site. Its links to examples lead to pages of the site. Its links to
+ * other files lead to the repository.
  */
 export function sitePage(path: string, text: string, facts: SiteFacts): string {
   const siteTarget = (target: string) => {
@@ -36,7 +36,7 @@ function targetOf(file: string, from: string, { repository }: SiteFacts): string
   return target.startsWith(".") ? target : `./${target}`;
 }
 
-/** Returns the page of a file or a folder of `examples/`. */
+/** Returns the path of the page of a file or a folder of `examples/`. */
 export function exampleOf(path: string): string {
   const name = path.replace(/\/$/, "");
   return /\.\w+$|(?:^|\/)(?:Containerfile|Caddyfile)$/.test(name)
@@ -61,7 +61,7 @@ const languages: Readonly<Record<string, string>> = {
   yml: "yaml",
 };
 
-/** Examples are not in the sidebar, whose order leads from page to page. */
+/** Head of the pages of examples. They have no links to the next page, because the sidebar omits them. */
 const exampleHead = "---\nsearch: false\nprev: false\nnext: false\n---\n\n";
 
 /** Returns the page of a file of `examples/`. The search of the site leaves it out. */
@@ -89,7 +89,7 @@ export function landingPage(template: string, { version, repository }: SiteFacts
   return template.replaceAll("%VERSION%", version).replaceAll("%REPOSITORY%", repository);
 }
 
-/** Returns where a page is written below the folder of the site's pages. */
+/** Returns the path to which a page is written, below the folder of the site's pages. */
 export function pagePath(folder: string, path: string): string {
   return join(folder, sitePath(path));
 }

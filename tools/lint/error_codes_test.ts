@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, ok } from "node:assert/strict";
 import { allErrors } from "../../src/process/wings.ts";
 
-/** Errors that share a code and a status on purpose: one mistake, worded by how it was made. */
+/** Errors that share a code and a status on purpose. Their messages name different causes of one mistake. */
 const shared: Readonly<Record<string, readonly string[]>> = {
   "000 503": ["cannotConnect", "noStandby"],
   "100 400": ["parse", "unusableName"],

@@ -24,7 +24,7 @@ function pathOf({ href }: URL): string {
   return href.slice(root.href.length);
 }
 
-/** Returns one cycle for each import that closes one in a walk of all files: empty if there is none. */
+/** Walks all files, and returns a cycle for each import that leads back to a file of the current path. */
 function cyclesOf(graph: Graph): readonly string[] {
   const cycles: string[] = [];
   const walked = new Set<string>();

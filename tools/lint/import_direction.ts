@@ -10,12 +10,12 @@ const rooms: readonly (readonly string[])[] = [
   ["src/state"],
   ["src/api"],
   ["src/wings"],
-  // The command line serves texts of examples.
+  // The command `demo` contains the files of examples.
   ["src/process", "examples/shop", "examples/todos"],
   ["mod.ts", "main.ts"],
 ];
 
-/** Folders within a room, from the lowest to the highest. Files next to them are above them. */
+/** Folders within a room, from the lowest to the highest. Files of the room itself are the highest. */
 const floors: Readonly<Record<string, readonly string[]>> = {
   "src/database": [
     "protocol",
@@ -31,7 +31,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   "src/api": ["request", "plan", "query", "transaction", "response", "handler"],
 };
 
-/** Lower folders whose values other folders still must not use; types alone are no secret. */
+/** Lower folders whose values a folder must not import. Imports of types are permitted. */
 const hidden: readonly { readonly from: string; readonly to: string; readonly why: string }[] = [
   { from: "src/api/plan", to: "src/base/sql", why: "plans know nothing of SQL text" },
   {
@@ -45,8 +45,8 @@ const hidden: readonly { readonly from: string; readonly to: string; readonly wh
 const sharedCatalogue = "src/wings/audit/access/";
 
 /**
- * The files of `src/process/` that may import wings: the list of all, and parts of bundles that have a few
- * of them. Other files know wings by the type `Wing` only.
+ * The files of `src/process/` that may import wings: the list of all wings, and modules of bundles with
+ * some of them. Other files use wings through the type `Wing` only.
  */
 const wingUsers: ReadonlySet<string> = new Set([
   "src/process/handler_config.ts",
@@ -54,7 +54,7 @@ const wingUsers: ReadonlySet<string> = new Set([
   "src/process/wings.ts",
 ]);
 
-/** One file's use of another; paths are from the project's root. */
+/** An import of a file by another file. Paths begin at the project's root. */
 interface Use {
   readonly from: string;
   readonly to: string;
@@ -79,7 +79,7 @@ function floorOf(path: string, room: string): number {
   return (floors[room] ?? []).findIndex((name) => isIn(path, `${room}/${name}`));
 }
 
-/** `src/wings/live/scope.ts` → `src/wings/live` */
+/** Returns the folder of a file's wing: `src/wings/live/scope.ts` gives `src/wings/live`. */
 function wingOf(path: string): string {
   return path.split("/", 3).join("/");
 }

@@ -1,15 +1,15 @@
-/** Every way to name another module, for rules that look at imports. @module */
+/** Finds all imports of a module, for rules about imports. @module */
 
 /** A place in the source that names a module. */
 export interface Import {
   readonly node: Deno.lint.Node;
   /** As written: `../sql/fragment.ts`, `node:fs`. */
   readonly specifier: string;
-  /** Whether nothing is left of it at run time. */
+  /** Whether the import has types only, so that it does not exist at run time. */
   readonly isTypeOnly: boolean;
 }
 
-/** Makes a visitor that calls back for static imports, re-exports, `import()` and `import("…")` types. */
+/** Returns a visitor. It calls `found` for imports, re-exports, `import()` and `import("…")` types. */
 export function visitImports(found: (found: Import) => void): Deno.lint.LintVisitor {
   const report = (node: Deno.lint.Node, source: Deno.lint.Node | null, isTypeOnly: boolean) => {
     if (source?.type === "Literal" && typeof source.value === "string") {

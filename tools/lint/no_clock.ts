@@ -1,14 +1,14 @@
-/** The rule that tests assert no time and do not sleep: on a busy machine everything takes longer.
+/** The rule that tests do not assert durations and do not sleep, because busy machines are slow.
  * @module */
 import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
 
-/** What tests do instead. */
+/** Advice in the message of the rule. */
 const advice = "tests await events (eventually, holdLock), count, or inject a clock (fakeClock)";
 
 const timers: ReadonlySet<string> = new Set(["setTimeout", "setInterval"]);
 
-/** Objects whose `now` is the time. */
+/** Objects whose method `now` returns the time. */
 const clocks: ReadonlySet<string> = new Set(["performance", "Date"]);
 
 export const noClock: Deno.lint.Rule = {

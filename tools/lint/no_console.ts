@@ -1,4 +1,5 @@
-/** The rule that stages return what they found and only the edges print. @module */
+/** The rule that only the output modules use `console`. Other modules return data or report events.
+ * @module */
 import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
 

@@ -1,8 +1,8 @@
-/** The rule that comments of `src/` and names of tests keep to plain sentences: subject, verb,
- * object, with the actor named. @module */
+/** The rule that comments of `src/` and names of tests are plain sentences. They have a subject, a verb
+ * and an object, and name the actor. @module */
 import { projectPath } from "./project_path.ts";
 
-/** A turn of phrase to avoid, with what to write in its place. */
+/** A phrase to avoid, and advice what to write in its place. */
 interface Phrase {
   readonly pattern: RegExp;
   readonly advice: string;

@@ -1,5 +1,5 @@
-/** The rule that only adapters know the runtime: everything else runs wherever `fetch` does.
- * @module */
+/** The rule that only adapters use interfaces of one runtime. All other modules run on every runtime
+ * with `fetch`. @module */
 import { visitImports } from "./imports.ts";
 import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
@@ -26,7 +26,7 @@ const adapters: readonly string[] = [
   "src/wings/tenants/tenants.ts",
 ];
 
-/** Globals of one runtime. */
+/** Globals that only one runtime has. */
 const foreign: ReadonlySet<string> = new Set([
   "Buffer",
   "Bun",

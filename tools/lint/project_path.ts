@@ -1,13 +1,13 @@
-/** Paths as the project's rules speak of them. @module */
+/** Paths of the project, in the form that the lint rules use. @module */
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Gives a file's path from the project's root: `src/api/query/read.ts`. Other files keep theirs. */
+/** Returns a file's path from the project's root: `src/api/query/read.ts`. Returns other paths unchanged. */
 export function projectPath(filename: string): string {
   return filename.startsWith(root) ? filename.slice(root.length) : filename;
 }
 
-/** Gives the path that a relative import names, or `null` for a package. */
+/** Returns the path of a relative import, or `null` for a package. */
 export function importedPath(from: string, specifier: string): string | null {
   if (!specifier.startsWith(".")) return null;
   return new URL(specifier, `file:///${from}`).pathname.slice(1);

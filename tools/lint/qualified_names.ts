@@ -1,8 +1,8 @@
-/** The rule that SQL names built-in types and functions with their schema. A type of another role in the search
- * path, or a function whose parameters fit better, would run as each later role. @module */
+/** The rule that SQL qualifies built-in types and functions by their schema. Otherwise another role could
+ * create a type or a better matching function in the search path, which requests would run. @module */
 import { projectPath } from "./project_path.ts";
 
-/** Words before a parenthesis that are no names of functions. */
+/** Words that can precede a parenthesis and are not names of functions. */
 const keywords = wordsOf(
   `all and any array as between by case cast coalesce conflict constraint exists explain extract filter from
   greatest grouping having immediate in insert intersect into is join key lateral least like limit materialized
@@ -10,20 +10,20 @@ const keywords = wordsOf(
   then trim union unique update using values when where with check`,
 );
 
-/** Types that the grammar itself takes from `pg_catalog`. */
+/** Types that PostgreSQL's grammar resolves to `pg_catalog`. */
 const grammarTypes = wordsOf(
   `bigint bit boolean char character decimal double float int integer interval numeric real smallint time
   timestamp varchar`,
 );
 
-/** Modules of functions that set a search path. */
+/** Modules whose SQL creates functions that set a search path. */
 const ownPath = wordsOf("src/wings/live/live_schema.ts src/state/schema_cache/reload_trigger.ts");
 
-/** Functions of extensions, and those that a user-defined type may have for itself. */
+/** Functions of extensions, and functions that users may define for their types. */
 const foreign = wordsOf("st_asgeojson to_tsvector");
 
 const castType = /::\s*([a-z_]\w*)(?![\w.])|\bcast\b[^;]*?\bas\s+([a-z_]\w*)(?:\[\])?\s*\)/gi;
-/** Names after a parenthesis, a hole, `as` or `into` are aliases or tables. */
+/** Matches calls of functions. A name after a parenthesis, a hole, `as` or `into` is not a function. */
 const call = /(?<![\w."$}\0]|\) |\0 |\bas |\binto )\b([a-z_]\w*)\(/gi;
 
 function wordsOf(text: string): ReadonlySet<string> {
@@ -33,7 +33,7 @@ function wordsOf(text: string): ReadonlySet<string> {
 /** Returns the names in an SQL text that need a schema; `\0` marks a hole. */
 export function unqualifiedNames(text: string): readonly string[] {
   const bare = text.replace(/'(?:[^']|'')*'/g, "''").replace(/--[^\n]*/g, "").toLowerCase()
-    // The grammar itself takes this form from `pg_catalog`.
+    // PostgreSQL's grammar resolves this form to `pg_catalog`.
     .replace(/\bsubstring\(([^()]|\([^()]*\))* from /g, "");
   const types = [...bare.matchAll(castType)].map((found) => found[1] ?? found[2]!);
   const calls = [...bare.matchAll(call)].map(([, name]) => name!);

@@ -1,8 +1,8 @@
-/** Tells uses of a name from mere mentions. @module */
+/** Distinguishes references to a value from other occurrences of its name. @module */
 
 /**
- * Whether a name refers to a value or a namespace, and not to a key. A member of `globalThis` is
- * the global by another way.
+ * Returns whether an identifier refers to a value or a namespace, and is not a key. A member of
+ * `globalThis` is a reference to the global.
  */
 export function isReference(node: Deno.lint.Identifier): boolean {
   const parent: Deno.lint.Node = node.parent;
@@ -14,7 +14,7 @@ export function isReference(node: Deno.lint.Identifier): boolean {
   return !isKey && !isImportedName;
 }
 
-/** Also seen through a cast: `(globalThis as { Deno?: unknown }).Deno`. */
+/** Returns whether an expression is `globalThis`, also in a cast: `globalThis as { Deno?: unknown }`. */
 function isGlobalThis(node: Deno.lint.Node): boolean {
   if (node.type === "TSAsExpression") return isGlobalThis(node.expression);
   return node.type === "Identifier" && node.name === "globalThis";

@@ -1,4 +1,4 @@
-/** The rule that files and functions of `src/` can be read at once. @module */
+/** The rule that limits the lines of files and functions in `src/`. @module */
 import { projectPath } from "./project_path.ts";
 
 const maxFileLines = 450;

@@ -32,7 +32,7 @@ Deno.test("statements name what they add to a request's names by ownName() alone
     path.startsWith("api/") && named.test(text) || /\bas "?svc[_:]/.test(text)
   );
   deepStrictEqual(found, []);
-  // All other names with this prefix: those of savepoints, and a key of results.
+  // Other names with this prefix are names of savepoints, and a key of results.
   const others = lines.filter(({ path, text }) => path.startsWith("api/") && /\bsvc_\w/.test(text));
   deepStrictEqual(
     others.map(({ text }) => text.match(/svc_\w+/)![0]),
@@ -40,7 +40,7 @@ Deno.test("statements name what they add to a request's names by ownName() alone
   );
 });
 
-/** Readers of files and of bodies, in which a byte order mark at the beginning is none of the text. */
+/** Modules that read files or bodies, in which a byte order mark is not a part of the text. */
 const ofFiles = [
   "api/request/body/json_scanner.ts",
   "api/request/utf8.ts",

@@ -1,11 +1,11 @@
-/** The rule that text becomes SQL in few places: where statements are composed and where the system
- * catalogues are read. @module */
+/** The rule that text becomes SQL in few modules: the ones that compose statements, and the ones that
+ * read the system catalogues. @module */
 import { visitImports } from "./imports.ts";
 import { importedPath, projectPath } from "./project_path.ts";
 
 const fragment = "src/base/sql/fragment.ts";
 
-/** Exports of the fragment module that take a bare string for SQL. */
+/** Exports of the fragment module that turn a string into SQL. */
 const raw: ReadonlySet<string> = new Set(["catalogueSql", "literal"]);
 
 const allowed = [
@@ -37,7 +37,7 @@ export const sqlText: Deno.lint.Rule = {
   },
 };
 
-/** Names that an import takes; `null` for all of them. */
+/** Returns the names that a node imports; `null` if it imports all. */
 function importedNames(node: Deno.lint.Node): readonly (string | null)[] {
   if (node.type === "ImportDeclaration") {
     return node.specifiers.map((each) =>

@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 
 const src = new URL("../../src/", import.meta.url);
 
-/** Names of the platform that a type of svc would hide. */
+/** Global types of the platform, which a type of the same name would hide. */
 const globals = ["Headers", "Node", "Request", "Response"];
 
 async function declaredTypes(folder: URL): Promise<readonly string[]> {

@@ -8,7 +8,7 @@ import { exampleFile } from "../../src/state/config/print.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The names of architectures in packages, by target. */
+/** Debian's names of architectures, by target of `deno compile`. */
 export const debArchitectures: ReadonlyMap<string, string> = new Map([
   ["x86_64-unknown-linux-gnu", "amd64"],
   ["aarch64-unknown-linux-gnu", "arm64"],
@@ -18,7 +18,7 @@ export interface DebOptions {
   readonly executable: string;
   readonly architecture: string;
   readonly version: string;
-  /** Time of all files, in seconds of the epoch. */
+  /** Modification time of all files, in epoch seconds. */
   readonly seconds: number;
 }
 
@@ -34,7 +34,7 @@ Description: REST API over PostgreSQL
  svc turns the tables, views and functions of a database into a REST API.
 `;
 
-/** `DPKG_ROOT` is the folder of another system, and empty for this one. */
+/** The script after the installation. `DPKG_ROOT` is empty, or the root folder of another system. */
 const postinst = `#!/bin/sh
 set -e
 if [ "$1" = configure ]; then

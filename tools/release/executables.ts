@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import denoConfig from "../../deno.json" with { type: "json" };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** The folder whose files `deno task release` adds to a release. */
+/** The folder of the executables, which `deno task release` adds to a release. */
 export const executablesFolder: string = Deno.env.get("SVC_EXECUTABLES") ??
   join(root, "dist", "executables");
 

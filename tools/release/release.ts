@@ -1,6 +1,6 @@
 /** Makes all files of a release: `deno task release` writes them to `dist/release`. With `--check`, it
- * makes them once more of a copy of the sources in another folder, and compares the bytes; `--tag v1.2.3` refuses another version.
- * @module */
+ * also makes them from a copy of the sources in another folder, and compares the bytes. With
+ * `--tag v1.2.3`, it fails if the version is not 1.2.3. @module */
 import { createHash } from "node:crypto";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { billOfMaterials, type LockFile } from "./sbom.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Creates the folder of a release again. Returns the text of its checksums. */
+/** Replaces the folder by a new one with the files of a release. Returns the text of the checksums. */
 export async function makeRelease(
   folder: string,
   executables: string = executablesFolder,
@@ -39,7 +39,7 @@ export async function makeRelease(
   }
 }
 
-/** Adds the executables, if they were compiled, their Debian packages, and the formula of Homebrew. */
+/** Adds the compiled executables, their Debian packages, and the formula of Homebrew, if there are any. */
 async function addExecutables(from: string, folder: string): Promise<void> {
   const sums = new Map<string, string>();
   for (const target of targets) {
@@ -66,7 +66,7 @@ async function addExecutables(from: string, folder: string): Promise<void> {
   await Deno.writeTextFile(join(folder, "svc.rb"), formula);
 }
 
-/** Replaces the words in double braces. Throws an `Error` for one without a value. */
+/** Replaces the words in double braces by their values. Throws an `Error` for a word without a value. */
 function fillTemplate(template: string, values: ReadonlyMap<string, string>): string {
   return template.replace(/\{\{([\w-]+)\}\}/g, (_, name) => {
     const value = values.get(name);
@@ -79,7 +79,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** npm sorts the files of an archive, and gives all of them one time and owner. */
+/** Packs a folder by npm, which sorts the files and gives all of them the same time and owner. */
 async function pack(source: string, folder: string): Promise<void> {
   await run("npm", ["pack", source, "--silent", `--pack-destination=${folder}`]);
 }

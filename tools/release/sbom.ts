@@ -5,7 +5,7 @@
 export interface LockFile {
   /** Versions of the packages that modules import: `"npm:pg@8.23.1": "8.23.1"`. */
   readonly specifiers: Readonly<Record<string, string>>;
-  /** Packages as `name@version`, and `_peer@version` after it where peers matter. */
+  /** Packages by `name@version`. `_peer@version` follows if the peers differ between uses. */
   readonly npm: Readonly<
     Record<string, { readonly integrity: string; readonly dependencies?: readonly string[] }>
   >;
@@ -30,7 +30,7 @@ interface Package {
   readonly dependencies: readonly string[];
 }
 
-/** Returns the JSON text. Packages of the lock files that are not released are left out. */
+/** Returns the JSON text. Omits packages of the lock files that are not released. */
 export function billOfMaterials(locks: readonly LockFile[], program: ReleasedProgram): string {
   const packages = new Map(locks.flatMap(readPackages).map((each) => [each.name, each]));
   const peers = withDependencies(program.optionalPeers, packages);
@@ -92,13 +92,13 @@ function specifierName(specifier: string): string {
   return /^(?:npm:\/?)?(@?[^@]+)/.exec(specifier)![1]!;
 }
 
-/** Returns names, and the names of all packages that they need. */
+/** Returns the names of packages, and of all their dependencies. */
 function withDependencies(
   names: readonly string[],
   packages: ReadonlyMap<string, Package>,
 ): ReadonlySet<string> {
   const found = new Set(names);
-  // A set yields what is added to it meanwhile.
+  // The loop also visits the names that it adds to the set.
   for (const name of found) packages.get(name)?.dependencies.forEach((each) => found.add(each));
   return found;
 }

@@ -1,7 +1,7 @@
 // Runs the program on Node.
 import process from "node:process";
 
-// Their default actions open the debugger or end the process. The program adds its own listeners.
+// Prevents the default actions of these signals, which open the debugger or end the process.
 for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP"]) process.on(signal, () => {});
 closeDebugger();
 

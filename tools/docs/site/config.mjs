@@ -1,5 +1,5 @@
 /**
- * VitePress: one sidebar group per folder of `docs/`, whose pages are those that `docs/README.md` links.
+ * Configuration of VitePress. The sidebar has the headings of `docs/README.md` and the pages below them.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const { version, repository } = JSON.parse(
   readFileSync(fileURLToPath(new URL("../facts.json", import.meta.url)), "utf8"),
 );
 
-/** Anchors as on GitHub, for which the links of pages are written. */
+/** Returns the anchor of a heading as GitHub writes it, because links of pages have this form. */
 function slugify(heading) {
   return heading.trim().toLowerCase().replace(/[^\p{L}\p{N}\p{M}_ -]/gu, "").replaceAll(" ", "-");
 }
@@ -33,7 +33,7 @@ function sidebar() {
   }));
 }
 
-/** In the page itself, since browsers request `/favicon.ico` of pages that name no icon. */
+/** Icon of the pages. Without an icon, browsers would request `/favicon.ico`. */
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
 <rect width="16" height="16" rx="3" fill="#336791"/>
 <path d="M4 5h8M4 8h8M4 11h5" stroke="#fff" stroke-width="1.5" stroke-linecap="round"/></svg>`;
@@ -45,7 +45,7 @@ export default {
   srcDir: "pages",
   outDir: "./dist",
   cacheDir: "./cache",
-  // Addresses of servers that a tutorial starts.
+  // Tutorials link to servers that the reader starts.
   ignoreDeadLinks: "localhostLinks",
   markdown: { anchor: { slugify } },
   themeConfig: {
