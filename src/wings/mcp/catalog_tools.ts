@@ -27,11 +27,11 @@ interface DescribeArguments {
 /** Number of relations and functions on one page. */
 const pageSize = 100;
 
-/** Maximum characters of a comment for agents. Comments are written by other people, and fill the
- * model's context. */
+/** Maximum characters of a comment for agents. The author of a comment may be untrusted, and the
+ * model's context has limited room. */
 const maxCommentLength = 500;
 
-/** Lists relations, then functions. The cursor is the index of the next one. */
+/** Lists relations, then functions. The cursor is the index of the next entry. */
 export async function listRelations(
   { schema: schemaName, search, cursor = "0" }: ListArguments,
   session: Session,
@@ -89,7 +89,7 @@ export function shortComment(comment: string | null): string | null {
   return `${comment.slice(0, maxCommentLength).toWellFormed()}…`;
 }
 
-/** Describes a relation or function. One that the role may not use fails like a request of the API. */
+/** Describes a relation or function. If the role may not use it, returns the error of an API request. */
 export async function describeRelation(
   { relation: name, schema: schemaName }: DescribeArguments,
   session: Session,
@@ -153,7 +153,7 @@ function describeColumn(column: Column) {
   };
 }
 
-/** Returns the embed for `select`. If several relationships lead to one relation, it names the
+/** Returns an embed for `select`. If several relationships lead to one relation, `hint` names the
  * constraint: `film!fk(*)`. */
 function describeEmbed(relationship: Relationship) {
   const { foreign, kind } = relationship;

@@ -73,7 +73,7 @@ async function receive(
   }
   const response = await answer(new Session(host, message, identity, facts), body);
   const { status } = response;
-  // The library sets `Connection`, which is up to the server (RFC 9110, section 7.6.1).
+  // The library sets `Connection`, which only the server may set (RFC 9110, section 7.6.1).
   const headers = [...response.headers].filter(([name]) => name !== "connection");
   // The library answers messages of 2025 by a stream with one event.
   const content = response.body === null ? null : await response.bytes();
@@ -108,13 +108,13 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
 }
 
-/** Returns whether a text can be a header (W3C Trace Context, section 3.2). Another text would make
- * the request fail. */
+/** Returns whether a text is valid in the header `traceparent` (W3C Trace Context, section 3.2). An
+ * invalid text would make the request fail. */
 function isTraceparent(text: string): boolean {
   return /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text);
 }
 
-/** Returns an error of JSON-RPC. Without `id` if the message cannot be parsed. */
+/** Returns an error of JSON-RPC. `id` is null if the message cannot be parsed. */
 function protocolError(
   code: number,
   message: string,

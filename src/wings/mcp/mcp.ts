@@ -2,8 +2,8 @@
  * The endpoint for agents as a separate module, for bundles that must contain it.
  *
  * A handler with `mcpPath` loads the endpoint and the npm package `@modelcontextprotocol/server` with
- * the first message. A runtime that loads nothing later, such as Cloudflare Workers, needs both in its
- * bundle:
+ * the first message. If a runtime cannot load modules later, such as Cloudflare Workers, its bundle
+ * needs both:
  *
  * ```ts ignore
  * import { createHandler } from "svc-api";
@@ -28,7 +28,7 @@ export type McpOptions = Partial<OptionValues<typeof mcpOptions>>;
 /**
  * Adds the endpoint to a handler of `createHandler`. Returns the handler.
  *
- * Throws an `Error` for another kind of handler, for one that has handled a request, and for an
+ * Throws an `Error` for another kind of handler, after the first request of the handler, and for an
  * invalid option.
  */
 export function withMcp(handler: Handler, options: McpOptions = {}): Handler {

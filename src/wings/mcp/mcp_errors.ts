@@ -1,4 +1,4 @@
-/** Errors of the endpoint of agents. @module */
+/** Errors of the endpoint for agents. @module */
 import { defineError } from "../../base/errors/definition.ts";
 
 export const mcpErrors = {

@@ -35,7 +35,7 @@ import { reportOutcome } from "../../api/handler/report.ts";
 /** Loads the module in the same folder. In a bundle, it is `mcp.js`. */
 export const loadMcp: LoadMcp = () => import(new URL("./endpoint.ts", import.meta.url).href);
 
-/** Path at which clients look for the issuers of tokens (RFC 9728, section 3.1). */
+/** Start of the path at which clients look for the issuers of tokens (RFC 9728, section 3.1). */
 const metadataPrefix = "/.well-known/oauth-protected-resource";
 
 /** Returns the wing. Its paths exist if `mcp-path` is set at the start. */
@@ -153,7 +153,7 @@ class HostedMessage implements McpMessage {
   readonly request: Request;
   readonly path: string;
   readonly snapshot: McpMessage["snapshot"];
-  /** The bookmark of the last call that returned one. */
+  /** The latest bookmark that a call returned; null before the first. */
   #bookmark: string | null = null;
 
   constructor(private readonly exchange: Exchange, private readonly host: McpHost) {
@@ -235,7 +235,7 @@ class HostedMessage implements McpMessage {
   #contextOf({ subject, isReadOnly }: McpCall): Context {
     const context = this.host.contextOf(this.exchange.context);
     const { snapshot, snapshot: { config } } = context;
-    // The configuration of plans stays the same.
+    // Plans do not depend on this option, so the plan cache can be used.
     if (isReadOnly) {
       return { ...context, snapshot: { ...snapshot, config: { ...config, dbReadOnly: true } } };
     }
@@ -243,7 +243,7 @@ class HostedMessage implements McpMessage {
     return { ...context, snapshot: { ...snapshot, config: metadataConfig(config) } };
   }
 
-  /** Returns the request, and the form of it that database code sees. */
+  /** Returns the request of a call, and the part of it that database code sees. */
   #requestOf(call: McpCall): readonly [Request, RawRequest] {
     const { method, path, query, body, signal } = call;
     const headers: Record<string, string> = {};
@@ -278,7 +278,7 @@ const ofMessage = new RegExp(
     "idempotency-key|if-.*|prefer|range|range-unit|transfer-encoding)$",
 );
 
-/** Throws `301` for a token without `aud`, which `jwt-aud` would accept. */
+/** Throws `301` if `aud` does not name the audience. `jwt-aud` would accept a token without `aud`. */
 function checkAudience(
   { claims, key }: Identity,
   { token }: Pick<Credential, "token">,

@@ -1,7 +1,7 @@
 /**
  * The interface between the host and the endpoint for agents (`src/wings/mcp/`). The endpoint is
- * loaded with the first message, and may be another bundle: it uses the handler only by these
- * types. @module
+ * loaded with the first message, and may be in another bundle. Therefore, it uses the handler only
+ * by these types. @module
  */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { DescribedOperation } from "../../api/response/openapi/described_operation.ts";
@@ -20,7 +20,7 @@ export interface McpModule {
 
 export type LoadMcp = () => Promise<McpModule>;
 
-/** Name of the method on a handler that `withMcp` calls. It may be in another bundle. */
+/** Name of the method of a handler that `withMcp` calls. The symbol is the same in all bundles. */
 export const mcpExtension: unique symbol = Symbol.for("svc.mcp") as never;
 
 /** A handler to which another module adds the endpoint. */
@@ -53,7 +53,7 @@ export type McpOutcome = "success" | "error" | "invalid";
 /** A request for one of the endpoint's paths. */
 export interface McpMessage {
   readonly request: Request;
-  /** As received. */
+  /** The path as received. */
   readonly path: string;
   readonly snapshot: Snapshot & { readonly config: McpConfig };
   /**
@@ -82,14 +82,14 @@ export interface McpCall {
   /** Percent-encoded, without the question mark. */
   readonly query: string;
   readonly schema: string;
-  /** `metadata`: the metadata of a schema is read as JSON, and not `path`. Default: `path`. */
+  /** `path`: the call reads `path`. `metadata`: it reads the metadata of the schema. Default: `path`. */
   readonly subject?: "path" | "metadata";
   /** Whether the transaction is read-only, with any method. Default: the method decides. */
   readonly isReadOnly?: boolean;
   readonly prefer?: string;
   /** JSON text. */
   readonly body?: string;
-  /** Headers for database code, in place of the message's. */
+  /** Headers that database code sees. They override headers of the message. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }

@@ -64,7 +64,7 @@ export async function roleView(
   return new RoleView(schema, metadata, session.cache!);
 }
 
-/** Returns whether tools that write may use a relation or function, listed as `*`, `name` or `schema.name`. */
+/** Returns whether `mcp-write` lists a relation or function, as `*`, `name` or `schema.name`. */
 export function mayWrite(
   { schema, name }: QualifiedName,
   { mcpWrite, dbSchemas }: Pick<McpConfig, "dbSchemas" | "mcpWrite">,
@@ -75,7 +75,7 @@ export function mayWrite(
   );
 }
 
-/** A function with its own tool. */
+/** A function with a separate tool. */
 export interface ToolFunction extends QualifiedName {
   readonly tool: string;
 }

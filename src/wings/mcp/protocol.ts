@@ -88,7 +88,7 @@ async function answered<Result>(
 function argumentsCheck({ fromJsonSchema }: Library): CheckArguments {
   const schemas = new Map<string, ReturnType<Library["fromJsonSchema"]>>();
   return async function check({ inputSchema }, values) {
-    // A reload may change the tools of operations.
+    // The key is the schema, not the name, because a reload may change the tools of operations.
     const key = JSON.stringify(inputSchema);
     const schema = schemas.get(key) ?? fromJsonSchema(inputSchema);
     schemas.set(key, schema);

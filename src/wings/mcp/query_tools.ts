@@ -136,7 +136,7 @@ function preferCount({ count }: RowArguments): Pick<McpCall, "prefer"> {
   return count === undefined ? {} : { prefer: `count=${count}` };
 }
 
-/** Makes the result of a call: an error, a value, or the rows of a page. The page null has all rows. */
+/** Makes the result of a call: an error, a value, or the rows of `page`; null means all rows. */
 export async function rowsResult(
   call: Call,
   reply: McpReply,

@@ -11,7 +11,7 @@ export class InvalidParams extends Error {}
 
 /** Metadata of a message. */
 export interface MessageFacts {
-  /** `tools/call` */
+  /** Method of the protocol, such as `tools/call`. */
   readonly method: string;
   /** Name of the tool, URI of the resource, or null. */
   readonly name: string | null;

@@ -114,10 +114,10 @@ const longNumber = /[0-9.]{16}/;
 
 /**
  * Parses JSON. A number that a double cannot represent, such as a large `bigint`, becomes a text
- * with its digits, because a rounded key would name another row. Throws `SyntaxError`.
+ * with its digits. A rounded key would name another row. Throws `SyntaxError`.
  *
- * Runtimes without the source text of numbers round them (ECMAScript, `JSON.parse` source text
- * access).
+ * A runtime that does not provide the source text of numbers rounds them (ECMAScript, `JSON.parse`
+ * source text access).
  */
 export function parseExactly(text: string): unknown {
   if (!longNumber.test(text)) return JSON.parse(text);

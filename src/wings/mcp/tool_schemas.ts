@@ -46,7 +46,7 @@ const rowsOfResult = {
   offset: {
     type: "integer",
     minimum: 0,
-    // Larger numbers have an exponent in the URL.
+    // The URL would contain a larger number with an exponent.
     maximum: Number.MAX_SAFE_INTEGER,
     description: "Rows to skip",
   },

@@ -20,7 +20,7 @@ import { deleteRows, insertRows, updateRows } from "./write_tools.ts";
 /** Checks arguments by the schema of a tool. Returns the problem, or null. */
 export type CheckArguments = (tool: ToolDefinition, values: unknown) => Promise<string | null>;
 
-/** The function of a tool, and whether a role has anything to use it with. */
+/** The function of a tool, and whether a role has an object to use it with. */
 interface Tool {
   readonly run: (args: never, session: Session) => Promise<ToolResult>;
   readonly isUsable: (views: readonly RoleView[], config: McpConfig) => boolean;
@@ -48,7 +48,7 @@ const tools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
   ["delete_rows", { run: deleteRows, isUsable: has("delete") }],
 ]);
 
-/** Returns the tools of a configuration, except those for single functions. */
+/** Returns the tools of a configuration, except tools for single functions. */
 function configuredTools({ mcpTools, mcpWrite }: McpConfig): readonly ToolDefinition[] {
   const reading = readTools.filter(({ name }) => mcpTools.includes(name));
   return mcpWrite === null ? reading : [...reading, ...writeTools];

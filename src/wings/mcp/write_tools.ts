@@ -77,8 +77,8 @@ export async function deleteRows(args: DeleteArguments, session: Session): Promi
   return await write(args, session, { method: "DELETE", ...boundedFilters(args, session) });
 }
 
-/** Returns the filters, which must be on columns, and the maximum number of rows. The API rejects
- * an unknown relation. */
+/** Returns the maximum number of rows, and the filters. A filter must be on a column of the relation.
+ * If the relation is unknown, the API rejects the request. */
 function boundedFilters(
   args: DeleteArguments,
   session: Session,
@@ -110,7 +110,7 @@ function checkColumns(
   throw new InvalidParams(`${JSON.stringify(unknown)} is not a column of ${relation.name}`);
 }
 
-/** The differences between the writes. */
+/** The parts that differ between inserts, updates and deletes. */
 interface WriteForm extends Pick<McpCall, "body"> {
   readonly method: "POST" | "PATCH" | "DELETE";
   readonly filters: readonly QueryParamPair[];
@@ -170,7 +170,7 @@ function writeResult(
 ): ToolResult {
   const done = isDryRun ? "undone, because of dry_run" : "done";
   if (result.kind === "too long") {
-    // The write took effect, so that the model must not try it again.
+    // This is not an error, because the model must not repeat a write that took effect.
     const text = `${line}: ${done}. ${tooLongText(result.bytes)}`;
     return {
       isError: false,
