@@ -87,8 +87,8 @@ function isList(payload: MembersPayload): boolean {
   return payload.kind === "json" && payload.shape === "array";
 }
 
-/** Returns the rows of a body. If names are sufficient, returns one row with all of them. Returns
- * null for a body that was not stored. Throws `102` for a body that is not JSON. */
+/** Returns the rows of a body. If names are sufficient, returns one row with all names. Returns null
+ * for a body that was not stored. Throws `102` for a body that is not JSON. */
 function rowsOf(payload: MembersPayload, isTextNeeded: boolean): readonly unknown[] | null {
   if (payload.kind === "form") return [Object.fromEntries(payload.fields)];
   const { keys, keysVary, text, pieces } = payload;
@@ -124,7 +124,7 @@ export function allowsBody(pattern: BodyPattern | null, payload: Payload): boole
 function allowsMembers(pattern: BodyPattern | null, payload: MembersPayload): boolean {
   const expected = pattern?.kind === "members" ? pattern : noMembers;
   const hasMore = payload.kind === "json" && payload.moreKeys > 0;
-  // A variadic parameter takes all values of its name.
+  // For a variadic parameter, a form may repeat a name.
   const isRepeated = payload.kind === "form" && payload.fields.length > payload.keys.length;
   const isWhole = needsText(pattern);
   if (isList(payload) !== expected.isList || hasMore || isRepeated && isWhole) return false;

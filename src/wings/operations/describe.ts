@@ -55,7 +55,7 @@ export function describeOperation(
 }
 
 function planOf(operation: OperationLine, { cache, config }: Snapshot): DataPlan {
-  // A cursor is known only after a page was read.
+  // A cursor has no example, because clients only know it after they have read a page.
   const query = operation.query.replaceAll(/(?:^|&)(?:after|before)=[^&]*/g, "");
   const { request, reader } = parseLine({ ...operation, query }, config);
   const payload = reader === null ? null : examplePayload(operation.body, reader.format);
@@ -64,7 +64,7 @@ function planOf(operation: OperationLine, { cache, config }: Snapshot): DataPlan
   return planned;
 }
 
-/** Returns a body with the same plan as the pattern. */
+/** Returns an example of a body that matches the pattern. It has the same plan as each such body. */
 function examplePayload(body: BodyPattern | null, format: PayloadFormat): Payload {
   const pattern = body?.kind === "members" ? body : null;
   const keys = (pattern?.members ?? []).map(({ name }) => name).sort();
@@ -201,7 +201,7 @@ function membersSchema(
   return isList ? { type: "array", items: object } : object;
 }
 
-/** Returns the schema of a response; null for one without a body, and for formats other than JSON. */
+/** Returns the schema of a response; null for a response without a body or in another format than JSON. */
 function resultSchema(planned: DataPlan, cache: SchemaCache): Schema | null {
   const { representation: { format } } = planned;
   if (format.kind !== "array" && format.kind !== "object") return null;

@@ -16,7 +16,7 @@ export interface FormOperand {
 
 export interface Form {
   readonly action: Action;
-  /** Equal for requests that differ only by values, limits and offsets. */
+  /** A text that is equal for requests that differ only in values, limits and offsets. */
   readonly key: string;
   readonly operands: readonly FormOperand[];
   /** Limits and offsets by name of the parameter. An absent offset is 0. */
@@ -28,7 +28,7 @@ export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
   const { action, schema, query, preferences, headers } = request;
   const { canonical: _, unused: __, limit: ___, offset: ____, hasLimits: _____, ...parts } = query;
   const operands: FormOperand[] = [];
-  // Names that are a filter or a clause, too: their value is compared as such.
+  // The value of an argument is compared elsewhere if its name is also the name of a filter or a clause.
   const doubles = new Set([
     ...query.clauses.map(({ name }) => name),
     ...query.filters.map(({ value }) => value.field.name),
@@ -84,7 +84,7 @@ export function rowsName(path: readonly string[], part: string): string {
   return [...path.map(queryName), part].join(".");
 }
 
-/** Returns the request whose plan is used. HEAD has the plan of GET. */
+/** Returns the action whose plan is used. HEAD has the plan of GET. */
 function planned(action: Action): unknown {
   if (action.kind === "read" || action.kind === "root") return { ...action, headersOnly: false };
   return action.kind === "call" && action.method === "HEAD" ? { ...action, method: "GET" } : action;

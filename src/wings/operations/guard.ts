@@ -27,7 +27,7 @@ import {
 import type { OperationsConfig } from "./operation_options.ts";
 import { sentOperation } from "./sent_operation.ts";
 
-/** Maximum number of forms that are cached by shape. All are discarded at a time. */
+/** Maximum number of forms that are cached by shape. A full cache is cleared. */
 const maxForms = 4096;
 
 /** Returns the guard of a snapshot; null without `operations`. */
@@ -96,7 +96,7 @@ export class OperationGuard implements RequestGuard {
     return this.#index.get(key) ?? [];
   }
 
-  /** Returns the form of a request. It is not parsed if all requests of its shape have one form. */
+  /** Returns the form of a request. The request is not parsed if all requests of its shape have one form. */
   #formOf({ pieces, shape }: GuardedRequest): Form {
     const cachedForm = shape === null ? undefined : this.#forms.get(shape.key);
     if (cachedForm !== undefined) return withOffset(cachedForm, shape!);
@@ -104,7 +104,7 @@ export class OperationGuard implements RequestGuard {
     const { query: { callArguments } } = request;
     const form = formOf(request, this.#snapshot);
     const rules = this.#rulesOf(form);
-    // Depending on its value, an argument of a clause's name may read as a clause.
+    // An argument with the name of a clause may be a clause, depending on its value.
     const isShared = !rules.some(hasLiterals) &&
       !callArguments.some(([name]) => isClauseName(name));
     if (shape !== null && isShared) {
@@ -114,7 +114,7 @@ export class OperationGuard implements RequestGuard {
     return form;
   }
 
-  /** Whether the members of a JSON body are arguments: of an overload without an unnamed parameter. */
+  /** Whether the members of a JSON body are arguments, and the body is not one unnamed argument. */
   #hasArguments({ pieces, payload }: GuardedRequest): boolean {
     if (payload?.kind !== "json") return false;
     const { cache, config } = this.#snapshot;
@@ -127,7 +127,7 @@ export class OperationGuard implements RequestGuard {
     if (!isPart) exchange.admission?.refundIdentity();
     const { line } = sentOperation(pieces, { role, payload }, this.#snapshot);
     const text = nearestText(line, this.#linesAt(pieces.path, role));
-    // A client without a token must not learn what others may send.
+    // A client without a token must not learn which operations exist.
     throw errors.unknownOperation(text, exchange.identity?.authenticated === true);
   }
 

@@ -2,7 +2,7 @@
 import { commonStart } from "../../api/request/url/scanner.ts";
 import { type OperationLine, operationText } from "./operation_file.ts";
 
-/** Returns a sentence about the operation whose text begins like the request, and the first difference. */
+/** Names the operation that begins like the request for the longest part, and the first difference. */
 export function nearestText(request: OperationLine, lines: readonly OperationLine[]): string {
   const sent = requestText(request);
   const [nearest] = lines.map((line) => {

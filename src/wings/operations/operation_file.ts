@@ -1,16 +1,16 @@
 /** The file of operations: a line for each, with indented lines for headers. @module */
 import type { BodyMember, BodyPattern, MembersPattern } from "./body_pattern.ts";
 
-/** A request that roles may send. `*` replaces its values. */
+/** A request that roles may send, with `*` in place of values. */
 export interface OperationLine {
   readonly name: string;
   readonly roles: readonly string[];
   readonly method: string;
-  /** As written in the file; so is the query string. */
+  /** Path as written in the file. */
   readonly path: string;
-  /** Without the question mark. */
+  /** Query string as written in the file, without the question mark. */
   readonly query: string;
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   /** Null if there is no body, or if it has no members. */
   readonly body: BodyPattern | null;

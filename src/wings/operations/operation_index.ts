@@ -18,7 +18,7 @@ export interface OperationRule {
 /** Operations by the key of their form. */
 export type OperationIndex = ReadonlyMap<string, readonly OperationRule[]>;
 
-/** Indexes operations, except impossible ones. */
+/** Indexes operations by form. Leaves out operations that cannot be parsed. */
 export function indexOperations(
   lines: readonly OperationLine[],
   snapshot: Snapshot,
@@ -38,17 +38,17 @@ export function indexOperations(
 export function ruleOf(line: OperationLine, snapshot: Snapshot): OperationRule {
   const { request } = parseLine(line, snapshot.config);
   const form = formOf(request, snapshot);
-  // PostgreSQL reads the members itself if the columns are named.
+  // With `columns`, PostgreSQL reads the members of the body, and svc does not know their names.
   const isWhole = needsText(line.body) || request.query.columns !== null;
   return { line, form, needsText: isWhole };
 }
 
-/** Returns `limit` or `offset` for such a parameter; otherwise null. */
+/** Returns `limit` or `offset` if the name of a parameter ends in this word; otherwise null. */
 export function rowsPart(name: string): string | null {
   return /(?:^|\.)(limit|offset)$/.exec(name)?.[1] ?? null;
 }
 
-/** Parses the request of an operation. Its bounds become limits. */
+/** Parses the request of an operation. Bounds such as `limit=..10` become limits. */
 export function parseLine(
   { method, path, query: written, headers }: OperationLine,
   config: RequestConfig,

@@ -15,7 +15,7 @@ export interface OperationsText {
 
 const facts = { expected: "the path of a file with operations in quotes" };
 
-/** Codec of a path. A text with a request is used as the content itself, for programs without files. */
+/** Codec of a path. For programs without files, a text that contains a request is the content itself. */
 const operationsFile: Codec<OperationsText> = {
   type: "path",
   read(raw, { readFile }) {

@@ -34,7 +34,7 @@ export class OperationRecorder {
     return this.#text + this.#added.map(operationText).join("");
   }
 
-  /** Adds the operation of a request. If it was already added, adds the role and limits to it.
+  /** Adds the operation of a request. If it was already added, extends its roles and its limits.
    * Throws the errors of `parseHead`. */
   add({ pieces, ...request }: RecordedRequest, snapshot: Snapshot): void {
     const { line, form } = sentOperation(pieces, request, snapshot);
