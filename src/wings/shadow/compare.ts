@@ -73,17 +73,17 @@ const maxPlaceChars = 120;
 
 interface Element {
   readonly value: unknown;
-  /** Equal values share it. */
+  /** The same text for equal values. */
   readonly text: string;
-  /** Number of its run. Elements of a run have no order among each other. */
+  /** Number of the run of elements whose order does not matter. */
   readonly run: number;
 }
 
-/** Compares bodies. In the place of a value, `[]` is any index, so that rows share places. */
+/** Compares bodies. A place contains `[]` for each index, so that all rows have the same places. */
 class AnswerComparison {
   readonly differences = new Map<string, readonly [upstream: string, svc: string]>();
 
-  /** Texts of arrays and objects within other values. */
+  /** Cached texts of arrays and objects within other values. */
   readonly #texts = new WeakMap<object, string>();
 
   constructor(private readonly options: CompareOptions) {}
@@ -108,7 +108,7 @@ class AnswerComparison {
     } else this.add(place || "body", upstream, svc);
   }
 
-  /** Returns whether a value is ignored. Values of an array with another length are ignored, too. */
+  /** Returns whether a value is ignored. An array is also ignored if its length is. */
   #isNoise(place: string): boolean {
     return this.options.noise.has(place) || this.options.noise.has(`${place}[]`);
   }
@@ -132,7 +132,7 @@ class AnswerComparison {
     let run = 0;
     let last = "";
     return values.map((value, at) => {
-      // Rows of equal keys have no order among each other.
+      // The order of rows with equal keys does not matter.
       const key = typeof keys === "string"
         ? ""
         : JSON.stringify(keys.map((each) => (value as JsonObject)[each]));
@@ -194,14 +194,14 @@ export function rowOrder(target: string): RowOrder {
     if (path === null) continue;
     orders.set(path ?? "", (value ?? "").split(",").map((term) => term.split(".")[0]!));
   }
-  // Other arrays in rows are values of columns.
+  // An array within a row is an embed, or the value of a column.
   const isEmbed = (rows: readonly unknown[]) =>
     select.includes("(") && (select.includes("...") || rows.every(isJsonObject));
   return (place, rows) => {
     const path = place.replaceAll("[]", "").slice(1);
     const keys = orders.get(path);
     if (keys === undefined) return path === "" || isEmbed(rows) ? "any" : "as is";
-    // Ties are unknown if a key is not a member of the rows.
+    // If a key is not a member of the rows, it is unknown which rows have equal keys.
     const hasKeys = rows.every((row) =>
       isJsonObject(row) && keys.every((key) => Object.hasOwn(row, key))
     );

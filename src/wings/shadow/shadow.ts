@@ -29,7 +29,7 @@ export interface RepeatedRead extends ReadLine {
 const maxOpen = 64;
 /** Maximum number of concurrent comparisons. Each uses a connection of the pool. */
 const maxRunning = 4;
-/** Timeout for the upstream. An unresponsive one would block all comparisons. */
+/** Timeout in milliseconds for the upstream, which would otherwise block all comparisons. */
 const timeoutMs = 60_000;
 
 /** Compares reads within limits. Further reads are only counted. */
@@ -49,7 +49,7 @@ export class Shadow {
     return isFree;
   }
 
-  /** Compares the response to a read after earlier comparisons; null means that it failed. */
+  /** Compares the upstream's response to a read after earlier comparisons; null if the read failed. */
   compareLater(read: RepeatedRead, upstream: TimedAnswer | null): void {
     const lane = this.#count++ % maxRunning;
     this.#lanes[lane] = this.#lanes[lane]!.then(this.options.pause)
@@ -77,7 +77,7 @@ export class Shadow {
       const options = { order: rowOrder(target), noise: new Set<string>() };
       const differences = compareAnswers(upstream, svc, options);
       if (differences.size === 0) return tally.add(read, differences, durations);
-      // Values of now() and the like differ between two answers of the upstream, too.
+      // Values such as now() also differ between two answers of the upstream. They are ignored.
       const noise = new Set(compareAnswers(upstream, await this.request(read), options).keys());
       tally.add(read, compareAnswers(upstream, svc, { ...options, noise }), durations);
     } catch {

@@ -7,7 +7,7 @@ import { percentile } from "../../base/lib/percentile.ts";
 const maxShapes = 1000;
 /** Number of the newest comparisons from which percentiles are computed. */
 const maxDurations = 10_000;
-/** Differences that an example shows. */
+/** Maximum number of differences that an example shows. */
 const maxShown = 5;
 
 interface ShapeCount {
@@ -72,7 +72,7 @@ export class Tally {
 }
 
 function exampleOf({ method, target }: ReadLine, differences: AnswerDifferences): string[] {
-  // A function may return a secret without a name.
+  // If the name of a function looks secret, its result may be a secret without a name.
   const isSecret = isSecretName(target.split("?")[0]!);
   const lines = Array.from(
     differences,
