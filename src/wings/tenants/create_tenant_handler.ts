@@ -17,8 +17,8 @@ export interface ResolvedTenant<Options> {
 
 /** Handles requests of many tenants. */
 export interface TenantHandler {
-  /** Handles a request of the tenant that `resolve` returns. Responds with 404 and SVC316 if that
-   * is null, with 503 and SVC317 if its options are invalid. Rejects if `resolve` rejects. */
+  /** Handles a request of the tenant that `resolve` returns. Responds with 404 and SVC316 if `resolve`
+   * returns null, with 503 and SVC317 if the options are invalid. Rejects if `resolve` rejects. */
   (request: Request, info?: RequestInfo): Promise<Response>;
   /** Closes a tenant after its requests. The next request calls `options` again. */
   forget(name: string): Promise<void>;

@@ -36,7 +36,7 @@ type FindConfig =
 
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-/** Returns whether a text is a valid name, which is safe in a path, in a host and in a label. */
+/** Returns whether a text is a valid name, which is safe in paths, in hosts and in labels of metrics. */
 export function isTenantName(text: string): boolean {
   return namePattern.test(text);
 }
@@ -67,10 +67,10 @@ function byHost(pattern: string, proxies: TrustedProxies | null): FindTenant {
 }
 
 /**
- * Returns the host name of a request; an empty text if there is no header. In HTTP/2, it is only in
- * the URL. A trusted proxy may replace it. A URL in the request line takes precedence over `Host`
- * (RFC 9112, section 3.2.2). If they differ, a proxy may have used the other one, so svc uses
- * neither.
+ * Returns the host name of a request; an empty text if the name is unknown. `X-Forwarded-Host` of a
+ * trusted proxy comes first, then a URL in the request line (RFC 9112, section 3.2.2). In HTTP/2,
+ * only the URL has the name. If URL and `Host` differ, a proxy may have used the other one, so svc
+ * uses neither.
  */
 function hostOf({ url, headers, peer }: TenantRequest, proxies: TrustedProxies | null): string {
   const forwarded = headers.get("x-forwarded-host");
@@ -86,7 +86,7 @@ function hostName(text: string): string {
   return hostHeader.exec(text.toLowerCase())?.[1] ?? "";
 }
 
-/** Path at which clients of the endpoint for agents look for issuers (RFC 9728, section 3.1). */
+/** Start of the path at which clients of the endpoint for agents look for issuers (RFC 9728, section 3.1). */
 const metadataPrefix = "/.well-known/oauth-protected-resource";
 
 /** Finds the tenant by the path. In paths of the endpoint for agents, the tenant comes last: `/mcp/acme`. */

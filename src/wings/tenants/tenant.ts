@@ -35,7 +35,7 @@ export interface TenantDependencies {
     read(name: string): ConfigFile | null;
   };
   readonly claimOf: TenantRule["claimOf"];
-  /** Answer some paths of requests. */
+  /** Wings that answer some paths of requests. */
   readonly wings: readonly Wing[];
   readonly requestMetrics: RequestMetrics | null;
   readonly observe: (event: Observation) => void;
@@ -43,8 +43,8 @@ export interface TenantDependencies {
 }
 
 /**
- * Loads a tenant; null if it is unknown. Rejects with an `Error` of one line if it cannot be
- * served. Calls `onFailed` if that happens later. An embedded database runs in the thread of all
+ * Loads a tenant; null if it is unknown. Rejects with an `Error` of one line if the tenant cannot be
+ * served. Calls `onFailed` if its service ends later. An embedded database runs in the thread of all
  * tenants, so that its tenant must be the only one.
  */
 export async function openTenant(
@@ -103,7 +103,7 @@ function serviceOptions(
   } as const;
 }
 
-/** Loads the schema cache. Closes the service and rejects with an `Error` if that fails. */
+/** Loads the schema cache. If the load fails, closes the service and rejects with an `Error`. */
 async function load(appState: AppState, failure: () => string | null): Promise<void> {
   try {
     await appState.database.embedded?.start();

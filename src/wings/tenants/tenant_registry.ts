@@ -21,7 +21,7 @@ export interface LoadedTenant {
 }
 
 export interface OpeningTenant {
-  /** Ends the tenant later. */
+  /** Ends the tenant if it fails after it was loaded. */
   readonly onFailed: (reason: string) => void;
   /** Aborted if loading takes too long, or is no longer needed. */
   readonly signal: AbortSignal;
@@ -35,7 +35,7 @@ export interface RegistryOptions {
   /** Maximum number of tenants with connections: loading, loaded or closing. */
   readonly maxLoaded: number;
   readonly observe: (event: Observation) => void;
-  /** Milliseconds. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   readonly schedule: Schedule;
 }
@@ -73,7 +73,7 @@ const maxLoadMs = 60_000;
 /** Milliseconds without a request after which a tenant is closed. */
 const maxIdleMs = 600_000;
 
-/** Failures that are remembered. */
+/** Maximum number of failures that are remembered. */
 const maxFailures = 10_000;
 
 export class TenantRegistry {
@@ -118,7 +118,7 @@ export class TenantRegistry {
     }
   }
 
-  /** Returns the loaded tenants, those being loaded, and those that have failed. */
+  /** Returns the loaded tenants, the loading tenants, and the tenants that have failed. */
   states(): readonly TenantState[] {
     const loaded = Array.from(this.#slots.values(), ({ name, tenant, requests }): TenantState => ({
       name,
@@ -149,7 +149,7 @@ export class TenantRegistry {
   }
 
   /**
-   * Reloads the loaded tenants one by one. Does not wait for slow ones, whose database may hang.
+   * Reloads the loaded tenants one by one. Waits for each at most 5 s, because its database may hang.
    */
   async reload(what: "reloadSchema" | "reloadConfig"): Promise<void> {
     for (const { tenant } of [...this.#slots.values()]) {

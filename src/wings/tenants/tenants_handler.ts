@@ -49,7 +49,7 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
     inFlight.enter(config().serverMaxRequests);
     const record = (status: number) => count(name, status, (performance.now() - began) / 1000);
     try {
-      // A copy lacks the client of an object that reads it on first use.
+      // The spread does not copy `client`, because `info` reads the client on first use.
       const response = await registry.handle(name, request, { ...info, client, path: tenant.path });
       record(response.status);
       if (prefix !== "") addPrefix(response, prefix);
