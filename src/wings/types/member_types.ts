@@ -47,7 +47,7 @@ export function relationType(
 }
 
 /** `Insert` type without values, for a view that only supports UPDATE. Typed clients have no other
- * way to express that. */
+ * form for such a view. */
 const noInsert: TypeMember = { name: "Insert", type: "Record<string, never>" };
 
 function rowMembers(relation: Relation, context: MemberTypeContext): readonly TypeMember[] {
@@ -74,7 +74,7 @@ function computedMembers(
   );
 }
 
-/** Returns the members of `Row` that `*` does not select; null if it selects all. */
+/** Returns the members of `Row` that `*` does not select; null if `*` selects all members. */
 function computedFields(
   relation: Relation,
   { rowFunctions }: MemberTypeContext,
@@ -201,7 +201,7 @@ function returnedType(
   return returns.set && !(hasOptions && isToOne) ? arrayType(one) : one;
 }
 
-/** Returns the options to embed a function or its result; null if it returns no rows of a relation. */
+/** Returns the options to embed a function or its result; null if the result is not rows of a relation. */
 function setofOptions(
   { schema, returns: { relation, set } }: Routine,
   result: RoutineResult | undefined,

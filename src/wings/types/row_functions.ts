@@ -51,7 +51,7 @@ function relationsByType(
   }));
 }
 
-/** Returns the row function; null for other functions, and for functions of other schemas. */
+/** Returns the row function; null for other functions, and for rows of relations in other schemas. */
 function rowFunction(
   result: RoutineResult,
   relations: ReadonlyMap<string, QualifiedName>,
