@@ -37,6 +37,26 @@ suite.test("an embed of a group keeps the order of its select", async (api) => {
   );
 });
 
+// PostgreSQL refuses groups of rows that are not grouped, and they have no pages.
+const ungrouped: readonly (readonly [line: string, code: string])[] = [
+  ["GET /tools?select=name&having=(count().gt.9)", "42803"],
+  ["GET /tools?select=name,makers(name)&having=(count().gt.9)", "42803"],
+  ["GET /tools?select=name,makers(name)&having=(count().gt.9)&limit=1", "42803"],
+  ["GET /tools?select=name,makers(name)&having=(count().gt.9)&order=id", "42803"],
+  ["GET /tools?select=name&having=(count().gt.9)&distinct=name", "SVC163"],
+  ["GET /tools?select=name&having=(count().gt.9)&order=id&after=", "SVC171"],
+  [
+    "GET /makers?select=name,tools(id,makers(name))&tools.having=(count().gt.9)&tools.limit=1",
+    "42803",
+  ],
+];
+for (const [line, expected] of ungrouped) {
+  suite.test(`${line} is refused`, async (api) => {
+    const { code } = await (await api(line)).json();
+    strictEqual(code, expected);
+  });
+}
+
 suite.rows("conditions on groups", [
   ["GET /tools?select=maker_id,n:count()&n=gt.1", {}, 200, [{ maker_id: 1, n: 2 }]],
   ["GET /tools?select=maker_id,n:count()&order=maker_id&limit=1", exact, 206, [
@@ -84,6 +104,7 @@ suite.rows("conditions on groups", [
     GET /tools?select=n:count()&not.or=(n.gt.5,n.lt.2) | 200 [{"n":4}]
     GET /tools?select=id&having=(id.gt.1)
       400 SVC162 | 'id' is neither grouped nor aggregated |  | Add it to 'select'
+    GET /makers?select=name,tools!inner()&tools.having=(count().gt.1) | 200 [{"name":"Bosk"}]
     GET /makers?select=name,tools(maker_id,n:count())&tools.n=gt.1&order=id
       200 [{"name":"Bosk","tools":[{"maker_id":1,"n":2}]},{"name":"Ryo","tools":[]},
         +{"name":"Idle","tools":[]}]

@@ -64,6 +64,8 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   const grouped = node.item?.kind !== "spread" && hasSpreadAggregate(node);
   const filters = planAggregateFilters(node);
   const planned = planConditions(node, filters);
+  // PostgreSQL refuses conditions on groups of a node that has columns and no aggregates.
+  const hasGroups = grouped || planned.having.length > 0;
   const held = [...planned.conditions, ...context.implied];
   const { conditions, embeds } = resolveNullFilters(
     held,
@@ -75,13 +77,13 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   const range = rangeOf(node, context);
   const joined = context.depth > maxPagedDepth;
   const hasColumns = node.fields.length > 0 || embeds.some(({ hasOutput }) => hasOutput);
-  const distinct = hasColumns ? planDistinct(node, { grouped }) : null;
+  const distinct = hasColumns ? planDistinct(node, { grouped: hasGroups }) : null;
   const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
   // Citus joins the embeds of rows on the servers that have them, but not the embeds of a subquery
   // with a limit.
   const isPushed = node.cache.data.isDistributed === true &&
     !embeds.some(({ mayRepeat }) => mayRepeat);
-  const picksRows = !joined && !grouped && distinct === null && !isPushed &&
+  const picksRows = !joined && !hasGroups && distinct === null && !isPushed &&
     embeds.some(({ hasOutput }) => hasOutput) && isPage;
   const isCursorPage = node.after !== null || node.before !== null;
   // Rows without a relation may have unknown columns, so `distinct` picks whole rows of them.
@@ -93,7 +95,9 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   const order = node.order.map((term) => planOrder(term, node, filters));
   const items = planItems(node.fields, node, { ...list, filters });
   const unpaged = { order, distinct, grouped };
-  const page = hasColumns && isCursorPage ? cursorOf(node, unpaged, context) : null;
+  const page = hasColumns && isCursorPage
+    ? cursorOf(node, { ...unpaged, grouped: hasGroups }, context)
+    : null;
   return {
     ...kindOf(unpaged, { paged, cursor: page?.cursor ?? null }),
     alias,
