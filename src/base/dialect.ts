@@ -89,7 +89,7 @@ export interface Dialect {
   readonly rolePathGuide: string;
   /** Value of `Retry-After`: the seconds until the next connection attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
-  /** Trace header that the response gets if the request lacks it. */
+  /** Trace header of a response whose request has no trace header. */
   readonly missingTrace: "omitted" | "empty";
   /** Status of the admin server's checks while the API is not served. */
   readonly notServingStatus: 500 | 503;
@@ -109,8 +109,8 @@ export interface Dialect {
 
   /** Parameters that PostgREST ignores on writes, such as `limit`. `applied`: invalid ones fail. */
   readonly writeParameters: "applied" | "ignored";
-  /** How CSV represents NULL: distinct from texts by the rules of RFC 4180, or as PostgreSQL's row
-   * text and the field `NULL`. */
+  /** Form of CSV. `exact`: by RFC 4180, with NULL distinct from texts. `row text`: PostgreSQL's text of
+   * a row, in which NULL can be the field `NULL`. */
   readonly csv: "exact" | "row text";
   /** The columns that an empty `select=` of a write returns if the relation has a primary key. */
   readonly emptySelect: "all columns" | "primary key";

@@ -30,7 +30,7 @@ export interface ErrorResponse {
 
 const utf8 = new TextEncoder();
 
-/** Returns the error of a response. It is `X00`, a bug, if neither svc nor PostgreSQL raised `thrown`. */
+/** Returns the error of a response. A value that neither svc nor PostgreSQL has thrown becomes `X00`. */
 export function toServiceError(thrown: unknown, context: FailureContext): ServiceError {
   const { variants } = context.dialect;
   if (thrown instanceof ServiceError) return numbered(thrown, variants);

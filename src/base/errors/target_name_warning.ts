@@ -1,5 +1,5 @@
 /**
- * The warning for requests that address an embed with an alias by the name of its target. @module
+ * The warning for filters, orders and limits that name an embed's target instead of its alias. @module
  */
 import type { Dialect } from "../dialect.ts";
 import type { HeaderList } from "../lib/header_list.ts";
@@ -7,7 +7,7 @@ import { version } from "../version.ts";
 import { headerValue } from "./http_text.ts";
 
 /**
- * An embed with an alias that a filter, an order or a limit addressed by the name of its target.
+ * The target and the alias of an embed. A filter, an order or a limit names the target.
  */
 export type TargetNameUse = readonly [target: string, alias: string];
 

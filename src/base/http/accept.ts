@@ -20,8 +20,8 @@ interface Item {
 
 /**
  * Returns the accepted media types, the preferred one first: by quality, then by the number of
- * parameters minus the number of wildcards. Without a header, any media type is accepted; with an
- * empty one, none.
+ * parameters minus the number of wildcards. Without a header, any media type is accepted. An empty
+ * header accepts no media type.
  *
  * Like PostgREST, and unlike RFC 9110, section 12.5.1:
  *

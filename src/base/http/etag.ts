@@ -28,7 +28,7 @@ export function readTagList(value: string, maxTags: number): TagList | null {
   return tags.length === 0 || text.endsWith(",") ? null : tags;
 }
 
-/** One tag, up to the next one. A tag has no quotes, blanks or control characters (section 8.8.3). */
+/** Matches a tag and the comma after it. Tags contain no quotes, blanks and control characters. */
 const listedTag = /(W\/)?"([!#-~\u0080-\uffff]*)"[ \t]*(?:,[ \t]*|$)/y;
 
 /** Reads one tag; null if it is malformed. */

@@ -21,7 +21,7 @@ export type MediaRange =
     readonly options: readonly PlanOption[];
     readonly vendor: string;
   }
-  /** A patch document: RFC 7396, RFC 6902, or the latter with further operations. */
+  /** A patch document: RFC 7396, RFC 6902, or RFC 6902 with further operations. */
   | { readonly kind: "vendorPatch"; readonly vendor: string }
   /** Several operations of one transaction. */
   | { readonly kind: "batch"; readonly vendor: string }

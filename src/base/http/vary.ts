@@ -9,8 +9,8 @@ export function withVary(headers: HeaderList, fields: readonly string[]): Header
   return varyBy(fields)(headers);
 }
 
-/** Returns a function that adds `fields` to the `Vary` of many responses. It is fast if most of
- * them have the same `Vary`. */
+/** Returns a function that adds `fields` to the `Vary` of a response. The function is fast if most
+ * responses have the same `Vary`. */
 export function varyBy(fields: readonly string[]): (headers: HeaderList) => HeaderList {
   const added = ["Vary", fields.join(", ")] as const;
   let [last, lastExtended] = ["", added[1]];

@@ -20,7 +20,7 @@ interface BodySpoolOptions {
 
 /** Memory of all users together. */
 const maxMemoryBytes = 64 * 1024 * 1024;
-/** A body whose reader reads nothing for this long loses its space when other bodies need it. */
+/** Milliseconds without a read after which a body loses its space if other bodies need space. */
 const maxIdleMs = 30_000;
 
 /** One spool. Bodies take space from it and return it. */
@@ -89,7 +89,7 @@ export class BodySpool {
     try {
       return this.#options.openFile?.() ?? null;
     } catch {
-      // No permission, no folder or no descriptor left: readers slow PostgreSQL down instead.
+      // Permission, folder or descriptor are missing. Slow readers then slow PostgreSQL down.
       return null;
     }
   }

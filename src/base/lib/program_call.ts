@@ -40,7 +40,7 @@ export function installCall({ module } = processStart()): string {
   return `npm install ${prefix}@electric-sql/pglite`;
 }
 
-/** Folder that `npx` installs into. Its name is unknown, because the package may be an archive. */
+/** Folder that `npx` installs into. Its name depends on the package, which may be an archive. */
 const npxFolder = /^(.*[/\\]_npx[/\\][^/\\]+)[/\\]/;
 
 function processStart(): ProcessStart {

@@ -13,7 +13,7 @@ export function redact(source: string): string {
     .replace(/(password\s*=\s*)('[^']*'?|[^\s'&]*)/gi, "$1***");
 }
 
-/** Hides API keys in the form of svc or Supabase, and the parameter that Supabase's sockets have. */
+/** Hides API keys of svc and of Supabase, and the parameter `apikey` of Supabase's web sockets. */
 export function redactKeys(text: string): string {
   return text.replace(
     /(?<=\bapikey=)[^&;\s]+|sb_(?:secret|publishable)_[\w-]+|svc_[\w-]{43}(?![\w-])/g,

@@ -196,7 +196,7 @@ interface HistogramDescription extends Omit<MetricDescription, "name"> {
 
 interface HistogramSeries {
   readonly labelValues: readonly string[];
-  /** One per bucket. */
+  /** Number of values in each bucket. */
   readonly counts: number[];
   sum: number;
 }

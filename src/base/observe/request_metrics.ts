@@ -4,7 +4,7 @@ import { Histogram, metricText, otherLabel } from "./metric_registry.ts";
 
 export interface CountedResponse {
   readonly method: string;
-  /** Path of the schema cache's object, or a name that begins with an underscore. */
+  /** Path of an object in the schema cache, or a name that begins with an underscore. */
   readonly route: string;
   readonly status: number;
   readonly seconds: number;
@@ -28,7 +28,7 @@ const methods: ReadonlySet<string> = new Set(
   ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"],
 );
 
-/** Maximum number of routes with separate series; further ones count as `_other`. */
+/** Maximum number of routes with separate series. Other routes are counted as `_other`. */
 const maxRoutes = 200;
 
 /** Maximum number of series of durations. Routes do not limit it: a database can raise any status. */
