@@ -93,7 +93,7 @@ export class AppConfiguration {
     }
   }
 
-  /** Reads the configuration. Reports an invalid one and resolves with null. */
+  /** Reads the configuration. If it is invalid, reports the error and resolves with null. */
   async tryRead(version: string | null = null): Promise<LoadedConfig | null> {
     try {
       return await this.read(version);

@@ -176,9 +176,9 @@ export class AppState extends AppStateBase {
   }
 
   /**
-   * Reads the configuration again, including the part in the database. Resolves when the new one is
-   * applied. If it needs another schema cache, loads that first. Reports a configuration that is
-   * invalid, or whose schema cache cannot be loaded, and keeps the old one.
+   * Reads the configuration again, including the part in the database. Resolves when the new
+   * configuration is applied. If it needs another schema cache, loads that first. Reports a failure,
+   * and keeps the old configuration.
    */
   async reloadConfig(): Promise<void> {
     const read = await this.#configuration.tryRead();

@@ -1,4 +1,4 @@
-/** The common part of the two kinds of state: of a thread that loads it, and of one that follows. @module */
+/** The part that `AppState` and `FollowerState` have in common. @module */
 import { type Database, type DatabaseOptions, replicaSettings } from "../../database/database.ts";
 import { isConnectionLost } from "../../database/failure.ts";
 import type { Dialect } from "../../base/dialect.ts";

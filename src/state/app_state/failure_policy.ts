@@ -25,7 +25,7 @@ interface FailurePolicyOptions {
   readonly onFatal: (() => void) | null;
 }
 
-/** Classifies failures. After the first fatal one it reports the failure and ends the process. */
+/** Classifies failures. Reports the first fatal failure and ends the process. */
 export class FailurePolicy {
   readonly #options: FailurePolicyOptions;
   #isEnding = false;

@@ -58,7 +58,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
   readonly #options: FollowingOptions;
   readonly #keys: RemoteKeySets;
   /**
-   * Detects a silent database on this thread's connections. Only the followed thread reports it.
+   * Checks whether the database answers on this thread's connections. Only the followed thread reports.
    */
   readonly #heartbeat: Heartbeat;
   #revocations: LoadedRevocations | null = null;

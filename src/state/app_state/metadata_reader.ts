@@ -59,7 +59,7 @@ type ReadState = Pick<AppStateBase, "database" | "dialect" | "failurePolicy" | "
 export class MetadataReader {
   readonly #state: ReadState;
   #building: Promise<unknown> = Promise.resolve();
-  /** The last schema cache, and the hash of its rows; null without `node:crypto`. */
+  /** The last schema cache, and the hash of its rows. `digest` is null without `node:crypto`. */
   #built: { readonly digest: string | null; readonly data: SchemaCacheData } | null = null;
 
   constructor(state: ReadState) {

@@ -88,7 +88,7 @@ export class Reloader {
     this.#unschedule()?.settle();
   }
 
-  /** Starts a load now, also for the requests of a scheduled one. */
+  /** Starts a load now. If a load is scheduled, this one replaces it and settles its requests. */
   #start(): Promise<void> {
     const scheduled = this.#unschedule();
     this.#isRequested = false;

@@ -1,4 +1,4 @@
-/** Loads the schema cache, and the configuration if one depends on the other. Reports each load. @module */
+/** Loads the schema cache, and with it the configuration if this is necessary. Reports each load. @module */
 import type { Config } from "../config/options.ts";
 import { isConnectionLost } from "../../database/failure.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -140,7 +140,7 @@ export class SchemaLoader {
     return metadata.readSchema({ ...config, hidesExtensionFunctions });
   }
 
-  /** Connects and listens. The load then includes changes whose notifications were missed. */
+  /** Connects and listens before a load, so that the load includes changes without a notification. */
   async #connect(): Promise<string> {
     const { notifications, server } = this.#parts;
     this.#isConnecting = true;

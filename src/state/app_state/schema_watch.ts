@@ -45,7 +45,7 @@ type FirstStep = "counters" | "fingerprint";
 /** Milliseconds between two checks while the service polls. */
 const intervalMs = 2000;
 
-/** Minimum milliseconds between checks if the server does not count writes. Each needs step 2. */
+/** Minimum milliseconds between checks if the server does not count writes. All need step 2. */
 const uncountedIntervalMs = 10_000;
 
 /** Minimum milliseconds between checks that requests cause. */

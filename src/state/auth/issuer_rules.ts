@@ -13,7 +13,7 @@ export interface IssuerRules {
   /** In lower case; null for any. */
   readonly typ: string | null;
   readonly require: readonly string[];
-  /** Possible values of each claim. */
+  /** Required claims, with the permitted values of each claim. */
   readonly requiredClaims: readonly (readonly [claim: string, values: readonly unknown[]])[];
   readonly role: RoleRule;
   /** Null for any role. */

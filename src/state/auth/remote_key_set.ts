@@ -47,7 +47,7 @@ export class RemoteKeySet {
   readonly #dependencies: KeyDependencies;
   readonly #maxStaleMs: number;
   #loaded: LoadedKeys | null = null;
-  /** The fetch in progress; resolves when it ends. It may be lost if the runtime ends I/O with the request. */
+  /** Resolves when the fetch in progress ends. Never settles if the runtime ends I/O with the request. */
   #running: Promise<void> | null = null;
   #backoffSeconds = 0;
   /** Epoch milliseconds before which no fetch may begin. */
@@ -74,7 +74,7 @@ export class RemoteKeySet {
     return location.kind === "url" ? location.url.replace(/\?.*$/, "") : location.issuer;
   }
 
-  /** Seconds since the last successful fetch; null before the first one. */
+  /** Seconds since the last successful fetch; null before the first successful fetch. */
   get ageSeconds(): number | null {
     if (this.#loaded === null) return null;
     return (this.#dependencies.now() - this.#loaded.fetchedAt) / 1000;

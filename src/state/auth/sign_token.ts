@@ -9,8 +9,8 @@ interface SigningKey {
   readonly key: CryptoKey | Uint8Array;
 }
 
-/** Returns a signed token with the claims. A plain secret signs by HS256; of JSON Web Keys, the
- * first symmetric or private one signs. Throws `AuthSettingError` if no key can sign. */
+/** Returns a signed token with the claims. A plain secret signs by HS256. Of several JSON Web Keys, the
+ * first symmetric or private key signs. Throws `AuthSettingError` if no key can sign. */
 export async function signToken(
   claims: Readonly<Record<string, unknown>>,
   secret: Uint8Array,

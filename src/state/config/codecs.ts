@@ -38,7 +38,7 @@ export interface Codec<T> {
 
 export interface TextFacts {
   readonly type: string;
-  /** Completes "expected …". */
+  /** Text after the word `expected` in messages. */
   readonly expected: string;
   /** Returns whether a text is valid, or the problem as text. Default: any text is valid. */
   readonly check?: (text: string) => boolean | string;

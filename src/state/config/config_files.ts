@@ -149,7 +149,7 @@ function dependenciesOf(config: Config, file: string | null): DatabaseDependenci
   return {
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
-    // Deno's server has sent a chunk before it pulls the next; Node's may still hold it.
+    // When Deno's server requests a chunk, it no longer needs the previous chunk. Node's server may.
     freesChunks: "Deno" in globalThis,
   };
 }

@@ -40,7 +40,7 @@ export interface JwtIssuer {
 export const jwtIssuerList = jsonList<JwtIssuer>({
   noun: "issuer",
   example: '[{"issuer":"https://id.example","role":"web_user"}]',
-  // Each may have a key set in memory.
+  // Each issuer may have a key set in memory.
   maxEntries: 50,
   members: {
     issuer: isText,
@@ -65,7 +65,7 @@ export const jwtIssuerList = jsonList<JwtIssuer>({
       (issuer.secret === undefined ? issuer : withSecret(issuer, issuer.secret, context)),
 });
 
-/** Returns the issuers with secrets, keys and the query of URLs replaced by `***`. */
+/** Returns the issuers, in which `***` replaces secrets, keys and the query of URLs. */
 export function redactedIssuers(issuers: readonly JwtIssuer[]): readonly JwtIssuer[] {
   return issuers.map((issuer) => ({
     ...issuer,

@@ -1,5 +1,5 @@
 /**
- * Prepares the policies of a configuration. Keeps the arrival times of the previous one. @module
+ * Prepares the policies of a configuration. Keeps arrival times of the previous policies. @module
  */
 import { compileClaimPath, roleText } from "../auth/role_claim.ts";
 import { type Config, rowsOf, valueOf } from "../config/options.ts";

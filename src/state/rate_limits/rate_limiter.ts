@@ -15,7 +15,7 @@ export interface PreparedPolicy extends Pick<RateLimitPolicy, "name" | "method" 
   readonly header: readonly [name: string, value: string];
   /** Path prefix to which the policy applies, in the form of {@linkcode LimitedResource}; null for all. */
   readonly under: string | null;
-  /** Returns the text of a claim; null if it is absent. Null if the policy does not count by a claim. */
+  /** Returns the text of a claim, or null if it is absent. The field is null for other policies. */
   readonly claim: ((claims: string) => string | null) | null;
 }
 
@@ -149,7 +149,7 @@ export class Admission {
     return client === null ? "ip" : `ip\0${networkOf(client)}`;
   }
 
-  /** Returns the key of a request. One without a token, an API key or the claim is counted by its address. */
+  /** Returns the key of a request. If the request lacks the token, API key or claim, returns its address. */
   #identityKey(policy: PreparedPolicy, { role, claims, token, key }: LimitedIdentity): string {
     const { by } = policy.definition;
     switch (by.kind) {

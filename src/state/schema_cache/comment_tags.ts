@@ -1,5 +1,5 @@
 /**
- * Reads the tags in comments of relations, functions and schemas. Each is on a separate line.
+ * Reads the tags in comments of relations, functions and schemas. Each tag is on a separate line.
  *
  * ```text
  * @primary

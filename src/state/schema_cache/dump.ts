@@ -33,7 +33,7 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
 }
 
 /**
- * A parsed dump. Its data has the form of the version that wrote it; later versions add members.
+ * A parsed dump. Its form depends on the version that wrote it, because later versions add members.
  */
 export type SchemaCacheDump = Readonly<Partial<Record<keyof typeof members, unknown>>>;
 

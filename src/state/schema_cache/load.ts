@@ -170,9 +170,9 @@ select s from pg_catalog.unnest($1::pg_catalog.text[]) s
 where s not in (select nspname from pg_catalog.pg_namespace)`;
 
 /**
- * Returns the processes that lock relations exclusively, or wait for such a lock; those that hold
- * one come first. Both delay a load. The query reads few catalogue tables, because a table that it
- * reads may be locked.
+ * Returns the processes that delay a load: first the ones that lock relations exclusively, then the
+ * ones that wait for such a lock. The query reads few catalogue tables, because a table that it reads
+ * may be locked.
  */
 export const blockersQuery = `
 select pg_catalog.concat('process ', l.pid, ' (', a.application_name, ') ',

@@ -12,7 +12,7 @@ import type {
   SchemaCacheData,
 } from "./schema_cache.ts";
 
-/** Indexes the data. It must be sorted as `buildSchemaCache` sorts it. */
+/** Indexes the data, which must have the order of `buildSchemaCache`. */
 export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
   const relations = indexByName(data.relations);
   const relationships = indexRelationships(data.relationships);

@@ -1,10 +1,10 @@
-/** The schema cache as JSON texts for another thread, each of which is parsed in a few
- * milliseconds. One text of ten thousand relations would stop that thread's requests for a third of
- * a second. @module */
+/** The schema cache as JSON texts for another thread, which parses each text in a few milliseconds.
+ * A single text of ten thousand relations would stop the thread's requests for a third of a second.
+ * @module */
 import { mapSliced, type SlicedWork } from "../../base/lib/slices.ts";
 import type { SchemaCacheData } from "./schema_cache.ts";
 
-/** Number of entries per chunk. Its JSON text then has about a megabyte. */
+/** Number of entries per chunk. The JSON text of a chunk then has about a megabyte. */
 const entriesPerPiece = 400;
 
 export function schemaPieces(data: SchemaCacheData): SlicedWork<readonly string[]> {

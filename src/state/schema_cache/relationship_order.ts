@@ -1,4 +1,4 @@
-/** Sorts relationships, so that lists of ambiguous ones are the same after every load. @module */
+/** Sorts relationships, so that ambiguity errors list them in the same order after every load. @module */
 import { groupBy } from "../../base/lib/group_by.ts";
 import type { SlicedWork } from "../../base/lib/slices.ts";
 import type { Relationship } from "./schema_cache.ts";

@@ -93,7 +93,7 @@ export function hiddenJunctions(
   return schemasByOid;
 }
 
-/** A foreign key between two exposed relations. Each is the table itself or a view of it. */
+/** A foreign key between two exposed relations. Each relation is the key's table, or a view of it. */
 interface Link {
   readonly child: RelationshipEnd;
   readonly parent: RelationshipEnd;
@@ -156,7 +156,7 @@ function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonl
   return exposures;
 }
 
-/** A table or view with all columns of a key. `columns` are their names there. */
+/** A table or view that shows all columns of a key. `columns` are its names of these columns. */
 interface KeyExposure {
   readonly end: RelationshipEnd;
   readonly columns: readonly string[];
@@ -213,9 +213,9 @@ function toChild(link: Link): KeyRelationship {
 }
 
 /**
- * Returns a relationship for each ordered pair of many-to-one links of one relation. Their
- * constraints differ, and the primary key of the relation contains the columns of both. Other
- * foreign keys are not compared, which saves time for tables with many.
+ * Returns a relationship for each ordered pair of many-to-one links of one relation. The two
+ * constraints differ, and the primary key of the relation contains the columns of both. The function
+ * does not compare other foreign keys, to save time for tables with many of them.
  */
 function junctionRelationships(links: readonly Link[]): readonly JunctionRelationship[] {
   const candidates = links.filter((link) => !link.unique && link.withinPrimaryKey);

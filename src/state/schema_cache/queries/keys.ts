@@ -41,7 +41,7 @@ from pg_constraint c join pg_namespace n on n.oid = c.connamespace
 where c.contype = '${type}' and ${ofUsers}`;
 }
 
-/** Without parameters, as all queries of keys. Each row is a {@linkcode KeyRow}. */
+/** Each row is a {@linkcode KeyRow}. Queries of keys have no parameters. */
 export const primaryKeysQuery = constraintsQuery("p", "c.conrelid::int8, c.conkey");
 
 /** Each row is a {@linkcode KeyRow}. */

@@ -79,7 +79,7 @@ export type RelationRow = readonly [
   /** See `Relation.mergeAction`. */
   mergeAction: "old" | "xmax" | null,
   systemColumns: Relation["systemColumns"] | null,
-  /** Whether other tables inherit from this one, which is not partitioned. */
+  /** Whether the table is not partitioned, and other tables inherit from it. */
   isInherited: boolean,
 ];
 
