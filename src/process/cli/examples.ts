@@ -16,7 +16,7 @@ export interface TryRequest {
 export interface DemoExample {
   readonly config: string;
   readonly sql: { readonly name: string; readonly text: string };
-  /** Claims of tokens, by names used in the text and the documentation. The first one may write. */
+  /** Claims of tokens, by names for the text and the documentation. The first token may write. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly requests: readonly TryRequest[];
 }

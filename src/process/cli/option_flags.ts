@@ -31,7 +31,7 @@ export function optionOfFlag(name: string): string | null {
   return keysByFlag.get(name) ?? null;
 }
 
-/** Returns the flag that a misspelt one resembles: one of `others`, or an option's. */
+/** Returns the flag that a misspelt flag resembles: a flag of `others`, or the flag of an option. */
 export function suggestFlag(name: string, others: readonly string[]): string | null {
   return nearest(name, [...others, ...shortForms.map((form) => form.name), ...keysByFlag.keys()]);
 }

@@ -131,7 +131,7 @@ export class ConnectionTable {
     return this.#room !== null;
   }
 
-  /** Resolves when a further connection may be served. Closes an inactive one, if possible. */
+  /** Resolves when the server may serve one more connection. Closes an inactive one if necessary. */
   async makeRoom(): Promise<void> {
     const { maxConnections } = this.#options.limits;
     while (maxConnections > 0 && this.#size >= maxConnections) {

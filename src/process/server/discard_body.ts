@@ -3,7 +3,7 @@
  *
  * Some clients send a whole body before they read the response. They would wait forever for a server
  * that no longer reads, and lose the response of a server that closes the connection. RFC 9112,
- * section 9.6, therefore asks servers to read on for a while.
+ * section 9.6, therefore asks servers to continue to read for a while.
  *
  * @module
  */

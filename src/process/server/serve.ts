@@ -47,7 +47,7 @@ export interface ServeDependencies {
     | null;
   /** Whether `/` redirects browsers to the console. Default: false. */
   readonly opensConsole?: boolean;
-  /** Opens a front that answers requests on the API's port. Default: the handler answers. */
+  /** Opens an {@linkcode ApiFront}, which answers requests in place of the handler. Default: none. */
   readonly front?: ServeEvents["front"];
   /** Wings that precede the wings of the program. Default: none. */
   readonly wings?: ServeEvents["wings"];

@@ -18,8 +18,8 @@ export function start(options: HttpServerOptions): Promise<HttpServer> {
   );
 }
 
-/** Returns whether `Deno.listen` can share a port, which needs the flag `--unstable-net`.
- * `Deno.serve` does not need it. */
+/** Returns whether `Deno.listen` can listen on the address. To share a port, it needs the flag
+ * `--unstable-net`, which `Deno.serve` does not need. */
 function canListen(address: HttpServerOptions["address"]): boolean {
   return address.kind === "unix" || !address.reusePort || "listenDatagram" in Deno;
 }

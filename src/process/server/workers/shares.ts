@@ -4,7 +4,7 @@ import { camelCase } from "../../../state/config/names.ts";
 import { wingOptions } from "../../wings.ts";
 
 export interface PartOfProcess {
-  /** From 1. */
+  /** Number of the worker, from 1. */
   readonly number: number;
   readonly workers: number;
 }

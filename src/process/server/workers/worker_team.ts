@@ -58,7 +58,7 @@ const stepTimeoutMs = 1000;
 /** Maximum number of rounds in which workers wait for requests. */
 const maxHoldRounds = 6;
 
-/** The workers of a process. Created before they start. An uncaught error of one ends the process. */
+/** The workers of a process, which `listen` starts. An uncaught error in a worker ends the process. */
 export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
   readonly #count: number;
   readonly #startThread: StartThread;
@@ -165,7 +165,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     this.#state = "stopped";
   }
 
-  /** Makes workers hold responses until none receives a request. One may have only slow clients. */
+  /** Repeats `hold` until no worker receives a request, because one worker may have slow clients only. */
   async #holdAll(): Promise<void> {
     let requests = 0;
     for (let round = 0; round < maxHoldRounds; round++) {
