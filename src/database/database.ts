@@ -6,7 +6,7 @@ import type { Histogram } from "../base/observe/metric_registry.ts";
 import type { Transaction, TransactionEvents, TransactionResult } from "./transaction.ts";
 
 export interface Caller {
-  /** Aborted when the client disconnects. The pool reads this property only when it needs it,
+  /** Aborted when the client disconnects. The pool reads this property only if it needs the signal,
    * because runtimes create the signal on first access. */
   readonly signal: AbortSignal;
   /** Time limit; the transaction is canceled when it is exceeded. Default: null, for no limit. */
@@ -96,7 +96,7 @@ export interface DatabaseOptions {
   readonly prepare: boolean | "auto";
   /** Whether all transactions are blocks. Default: false. */
   readonly usesBlocks?: boolean;
-  /** Default: the parameters of the start. */
+  /** Default: the settings with which the database was opened. */
   readonly replicas?: ReplicaSettings;
   /** Receives the events of the pool. Default: null, for no receiver. */
   readonly trace?: ((event: PoolEvent) => void) | null;
@@ -135,7 +135,7 @@ export interface ReplicaCounts {
 
 /** The standbys of a primary. */
 export interface Standbys {
-  /** Starts to observe primary and standbys. Standbys execute no reads before. */
+  /** Starts to observe primary and standbys. Before this call, standbys execute no reads. */
   observe(): void;
   /** Whether a standby executes reads now. */
   readonly isServing: boolean;
@@ -171,7 +171,7 @@ export interface Database {
    * queued transaction rejects with `134`. A running one is canceled, and PostgreSQL reports the
    * result.
    *
-   * If its end is `open`, the result has the open transaction, which the caller ends in any case.
+   * If the block has the end `open`, the result has the open transaction. The caller must end it.
    *
    * Throws `DatabaseError` if a statement fails, with its position as `statement`. Throws
    * `cannotConnect`, `connectionLost` and `acquisitionTimeout` of the catalogue.

@@ -1,5 +1,5 @@
 /** Opens the database that a connection string names. Imports an adapter when it is first needed,
- * so that runtimes without sockets or WASM never load the one that needs them. @module */
+ * so that runtimes without sockets or WASM never load an adapter that needs them. @module */
 import type { Database, DatabaseConfig, DatabaseDependencies } from "./database.ts";
 import type { Transport } from "./transport.ts";
 

@@ -11,7 +11,7 @@ export async function readRows(
   return rows.at(-1) ?? [];
 }
 
-/** Does the same if the last statement returns a single value, which is JSON. */
+/** Runs statements as {@linkcode readRows} does. Resolves with the value of the last one, which is JSON. */
 export async function readJson<Value>(
   database: Pick<Database, "transaction">,
   ...statements: readonly Statement[]

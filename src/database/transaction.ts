@@ -8,18 +8,18 @@ export type ResultUse =
   | "rows"
   /** The result is one row. Its last column is the body; the other columns are kept as text. */
   | "result"
-  /** The same, for several statements. Their bodies are complete, and are passed to {@linkcode
-   * TransactionEvents}. */
+  /** Like `result`, but for several statements. Their bodies are complete, and are passed to
+   * {@linkcode TransactionEvents}. */
   | "held";
 
 /**
  * How further rows of a statement with `use: "result"` or `"held"` continue its body. The last
  * column of the first row is a complete body: it is empty or ends with `closing`. Each further row
- * puts `separator` and its last column before `closing`; its other columns are ignored. ASCII
- * texts, of few characters.
+ * puts `separator` and its last column before `closing`; its other columns are ignored. Both texts
+ * are ASCII, and short.
  */
 export interface BodyFraming {
-  /** Put between two rows. Not put before the first row after an empty body. */
+  /** Text between two rows. It is left out before the first row after an empty body. */
   readonly separator: string;
   readonly closing: string;
   /** Number of bytes that are removed at both ends of the values of further rows. Default: 0. */
@@ -222,7 +222,7 @@ export function metadataTransaction(
     retry: "safe",
     planContext: null,
     kind: null,
-    // Those that roll back run user-defined code.
+    // Transactions that roll back run user-defined code.
     mayChangeSession: end === "rollback",
   };
 }

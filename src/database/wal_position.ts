@@ -33,8 +33,8 @@ const checkText = compile(
   sql`select case when not (${isReplayed}) then ${raise(sql`'position'`)} end`,
 ).text;
 
-/** Raises `position` if a standby has not replayed it. A promoted server passes, because it has
- * replayed everything. */
+/** Raises `position` if a standby has not replayed the minimum. A promoted server passes, because it
+ * has replayed everything. */
 export function positionCheck(min: bigint): Statement {
   return { text: checkText, params: [lsnText(min)], use: "none", isShared: true };
 }

@@ -153,7 +153,7 @@ class Engine {
     return new EngineTransport(engine);
   }
 
-  /** Listens on the engine's session; returns a function that ends that. The engine must have started. */
+  /** Listens on the engine's session. Returns a function that stops it. The engine must have started. */
   async subscribe(subscribed: string, events: SubscriptionEvents): Promise<() => Promise<void>> {
     const engine = this.#engine;
     if (engine === null) throw new Error("the embedded database was closed");
@@ -197,7 +197,7 @@ function listenText(channel: string): string {
 const codes = { quote: 0x22, backslash: 0x5c, open: [0x5b, 0x7b], close: [0x5d, 0x7d] } as const;
 
 /** Returns whether brackets and braces outside of quotes nest deeper than the limit. Exact for
- * JSON; other texts may count as deeper than they are. */
+ * JSON; for other texts, the result may be true although they nest less deeply. */
 export function nestsDeeper(value: ParamValue, limit: number): boolean {
   if (value === null) return false;
   if (typeof value !== "string" && !(value instanceof Uint8Array)) return false;

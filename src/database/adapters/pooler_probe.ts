@@ -21,12 +21,12 @@ export interface PoolerFinding {
 /** Result for a pooler that loses prepared statements. */
 export const statementsLost: PoolerFinding = { keepsStatements: false, sharesSession: true };
 
-/** Order in which the two connections run transactions. With plain alternation, a pooler that
- * assigns server connections in turn would always give each the same one. */
+/** Order in which the two connections run transactions. If they alternated, a pooler that assigns
+ * server connections in turn would always give a connection the same server connection. */
 const order = [0, 1, 0, 0, 1, 1, 0, 1] as const;
 
-/** The statements of both connections have one name. Their texts differ, so that a shared server
- * connection is noticed. */
+/** The statements of both connections. Their names are equal and their texts differ, so that a
+ * shared server connection is noticed. */
 const preparing = {
   ...singleStatementOptions,
   prepare: true,
@@ -38,9 +38,9 @@ const texts = [
   "select pg_catalog.pg_backend_pid() as pid, 1 as connection",
 ] as const;
 
-/** Prepares a statement on each of two connections, and executes it in eight transactions. Statements
- * count as lost after `timeoutMs`: a pooler whose only server connection is in use would delay the
- * probe without end. Rejects if it cannot connect. */
+/** Prepares a statement on each of two connections, and executes it in eight transactions. After
+ * `timeoutMs`, statements are considered lost: a pooler whose only server connection is in use would
+ * delay the probe without end. Rejects if it cannot connect. */
 export async function probePooler(targets: Targets, timeoutMs: number): Promise<PoolerFinding> {
   const opened: SocketTransport[] = [];
   const loss = deferred<PoolerFinding>();
@@ -54,7 +54,7 @@ export async function probePooler(targets: Targets, timeoutMs: number): Promise<
     return await Promise.race([executeAll(connections, timeoutMs), loss.promise]);
   } finally {
     cancel();
-    // A pooler answers a delayed transaction late.
+    // A pooler may answer a delayed transaction late. The process need not wait for the answer.
     for (const transport of opened) transport.unref();
     for (const transport of opened) transport.end();
   }

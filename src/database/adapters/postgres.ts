@@ -130,7 +130,7 @@ function notifications(
 function transactionsOf(pool: Pool, preparation: StatementPreparation) {
   return {
     transaction: (...[transaction, caller]: Parameters<Pool["transaction"]>) => {
-      // In other threads, no load begins with the version.
+      // Only the thread that loads the schema cache calls `version()`, which also probes for a pooler.
       if (preparation.isUndecided) void preparation.settle();
       return pool.transaction(transaction, caller);
     },
@@ -149,8 +149,8 @@ function notifyTransaction(channel: string, payload: string): Transaction {
   return { ...metadataTransaction([statement]), isTraced: false };
 }
 
-/** Returns a random prefix of statement names. With a pooler, a fixed one could execute the
- * statement of another connection. */
+/** Returns a random prefix of statement names. With a pooler, a name with a fixed prefix could
+ * execute the statement of another connection. */
 function statementPrefix(): string {
   const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
   return `${statementNamePrefix}${random.toString(36)}_`;
@@ -247,7 +247,7 @@ export class StatementPreparation {
     if (isNew) void this.settle();
   }
 
-  /** Probes unless the answer is known. Never rejects: the next call tries again. */
+  /** Probes unless the result is known. Never rejects: after a failure, the next call probes again. */
   async settle(): Promise<void> {
     if (!this.isUndecided) return;
     this.#probing ??= this.options.probe().then(
@@ -259,7 +259,7 @@ export class StatementPreparation {
 
   /** Finds out why the server forgot a statement: a pooler, or a function that has deallocated it. */
   statementForgotten(sqlstate: StaleStatement): void {
-    // Names are random: another connection has prepared this one on the same server connection.
+    // Names are random, so another connection has prepared this name on the same server connection.
     if (sqlstate === duplicateStatement) return this.#poolerFound();
     this.#checking ??= this.options.probe().then(
       ({ keepsStatements }) => void (keepsStatements || this.#poolerFound()),

@@ -47,8 +47,8 @@ export function openReplicated(
   });
 }
 
-/** Returns a connection string with a single server for each standby; it has the login of the
- * primary unless it names one. */
+/** Returns the targets for each standby. A standby whose connection string names no login has the
+ * login of the primary. */
 function standbyTargetsOf(
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,

@@ -170,8 +170,8 @@ function readHolder(fs: Files["fs"], file: string): Holder | null {
   }
 }
 
-/** Returns whether the process of a lock still runs. Another process may have got its id, for
- * example in a new container; it has another start time. */
+/** Returns whether the process of a lock still runs. Another process may have got the same id, for
+ * example in a new container. Its start time differs. */
 function isHeld({ isRunning, startTimeOf }: Files, { pid, startTime }: Holder): boolean {
   return isRunning(pid) && startTimeOf(pid) === startTime;
 }

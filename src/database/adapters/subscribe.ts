@@ -8,7 +8,7 @@ import { connect } from "./socket_transport.ts";
 
 /** Maximum time of an answer. The connection is then closed. */
 const maxSilenceMs = 5000;
-/** The same for the first LISTEN, which reads the server's queue of notifications. */
+/** Maximum time of the first LISTEN, which reads the server's queue of notifications. */
 const maxOpeningMs = 30_000;
 
 /** Opens a subscription. Connects to a primary, because standbys cannot listen. */
@@ -18,7 +18,7 @@ export async function subscribe(
   events: SubscriptionEvents,
 ): Promise<Subscription> {
   const transport = await connect(primariesOf(targets));
-  /** From the return of the subscription to its end. */
+  /** Whether the subscription was returned, and has not ended. */
   let isOpen = false;
   const connection = new Connection(transport, singleStatementOptions, {
     closed: (reason) => {
@@ -39,11 +39,11 @@ export async function subscribe(
     return {
       version: String(rows[0]?.[0]),
       place: transport.place,
-      // LISTEN changes nothing on a connection that listens.
+      // A repeated LISTEN has no effect, so it can test the connection.
       ask: async () => void await listen(maxSilenceMs),
       close: () => {
         isOpen = false;
-        // A pending `ask` rejects.
+        // A pending `ask` rejects when its connection is destroyed.
         if (connection.state === "busy") connection.destroy("the subscription was closed");
         connection.end();
         return Promise.resolve();

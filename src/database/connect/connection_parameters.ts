@@ -53,9 +53,9 @@ const parameters: ReadonlyMap<string, ConnectionParameter> = new Map([
 
   ["require_auth", parameter(noValue, "PGREQUIREAUTH")],
 
-  // The rest has no effect with these values.
+  // Each of the remaining parameters is accepted only with values that have no effect.
   ["load_balance_hosts", parameter(/^disable$/, "PGLOADBALANCEHOSTS")],
-  // Runtimes cannot set these; 0 is the default of the system.
+  // Runtimes cannot set the next three; 0 is the default of the system.
   ["keepalives_count", parameter(zero)],
   ["keepalives_interval", parameter(zero)],
   ["tcp_user_timeout", parameter(zero)],
@@ -73,7 +73,7 @@ export function isKeyword(keyword: string): boolean {
 /** Throws an `Error` that names the first unsupported value. */
 export function checkParameters(options: ConnectionParameters): void {
   for (const [keyword, value] of options) {
-    // Never a password, which may have any value.
+    // The error never contains a password, because any password is a valid value.
     if (value !== "" && !parameters.get(keyword)!.values.test(value)) {
       throw new Error(`invalid ${keyword} value: "${value}"`);
     }

@@ -12,7 +12,7 @@ interface ReadingSocket extends Socket {
 
 export interface Sockets {
   reading(): ReadingSocket;
-  /** A usual socket, as encryption needs it. */
+  /** Returns a usual socket, which encryption needs. */
   plain(): Socket;
 }
 

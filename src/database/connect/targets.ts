@@ -64,7 +64,7 @@ function loginOf(options: ConnectionParameters): Settings {
 /** Maximum timeout. Timers count milliseconds in 31 bits, so a longer one would end at once. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
-/** Returns the timeouts. One that is not positive is left out, so that the service's default applies. */
+/** Returns the timeouts. If a timeout is not positive, it is left out, and the service's default applies. */
 function timesOf(options: ConnectionParameters): Settings {
   const msOf = (keyword: string) =>
     Math.min(Number(options.get(keyword) ?? 0) * 1000, maxTimeoutMs);

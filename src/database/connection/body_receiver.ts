@@ -47,7 +47,7 @@ export class BodyReceiver implements RowRun {
   #stream: BodyStream | null = null;
   /** Time at which the connection was paused for the reader; null while it is not paused. */
   #pausedAt: number | null = null;
-  /** Whether the connection is paused although the spool has room: the pool paces how fast that fills. */
+  /** Whether the connection is paused although the spool has room: the pool limits how fast it fills. */
   #isPaced = false;
   /** Total of the past pauses for the reader. */
   #pausedMs = 0;
@@ -156,7 +156,7 @@ export class BodyReceiver implements RowRun {
     stream?.fail(error);
   }
 
-  /** Returns the body: bytes if all have arrived, otherwise a stream that begins with those received. */
+  /** Returns the body: bytes if all have arrived, otherwise a stream that begins with the received bytes. */
   take(): ResultBody {
     const length = this.#wholeLength;
     if (this.#hasEnded) {
@@ -219,7 +219,7 @@ export class BodyReceiver implements RowRun {
     this.resume();
   }
 
-  /** Counts bytes that no reader has taken. A body of unknown length may have too many left. */
+  /** Counts bytes that arrive after the reader left. Closes the connection if a body has too many. */
   #drain(bytes: number): void {
     this.#drainedBytes += bytes;
     if (this.#drainedBytes > maxDrainedBytes) this.options.transport.destroy();

@@ -118,7 +118,7 @@ export class BodyStream {
     this.#release();
   }
 
-  /** Discards what is unread: the reader gets an error. */
+  /** Discards unread bytes, because the reader gets an error. */
   cancel(): void {
     this.fail(this.options.evictionError());
     this.options.onCancelled();

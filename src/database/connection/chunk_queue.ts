@@ -15,7 +15,7 @@ interface ChunkQueueOptions {
   readonly onEvicted: () => void;
 }
 
-/** A queue of chunks. The oldest are in memory, then those in the file, then the overflow. */
+/** A queue of chunks: the oldest chunks are in memory, the next in the file, the last in the overflow. */
 export class ChunkQueue implements BodySpoolUser {
   readonly #memory: Uint8Array[] = [];
   #memoryBytes = 0;
@@ -44,7 +44,7 @@ export class ChunkQueue implements BodySpoolUser {
     return this.#overflow.length > 0 || this.unreadBytes >= this.#maxUnreadBytes;
   }
 
-  /** Whether a spool has room for more bytes than arrive now. */
+  /** Whether the spool stores bytes of this queue, and has had room for all of them. */
   get isSpooled(): boolean {
     return this.#isSpooled && this.#overflow.length === 0;
   }

@@ -104,8 +104,8 @@ export class Connection {
     return this.#state;
   }
 
-  /** Sends transactions in one write. If there are several, each must be implicit, because other
-   * ends leave a transaction open. */
+  /** Sends transactions in one write. If there are several, each must be implicit: a block that fails
+   * would stay open for the transactions after it. */
   execute(transactions: readonly PendingTransaction[]): void {
     if (this.#state === "closed") {
       for (const { reject } of transactions) reject(errors.connectionLost(null));
@@ -301,7 +301,7 @@ export class Connection {
     if (error.isStale && (sqlstate === unknownStatement || sqlstate === duplicateStatement)) {
       this.events.statementForgotten?.(sqlstate);
     }
-    // The session may still have all that functions have left.
+    // The cleanup failed, so the session may still have changes that functions have left.
     if (isUndoing) this.destroy(failure.message);
   }
 
@@ -327,7 +327,7 @@ export class Connection {
     const isOpen = this.#usesSavepoints
       ? !current.isRollingBack || status !== openStatus
       : status !== idleStatus;
-    // A write that is sent again must not find the locks of this one.
+    // A write that the caller sends again must not wait for locks of this transaction.
     const awaitsRollback = isOpen && current.transaction.access === "read write";
     if (!mayRetry && !awaitsRollback) current.reject(current.failure);
     if (isOpen) {
@@ -375,7 +375,7 @@ export class Connection {
   #finished({ pending, failure, body }: TransactionExecution): void {
     const changed = this.#parameters.first;
     if (changed !== undefined && !this.#inFlight[1]?.beginsClean) {
-      // Transactions after it may have been read or answered in another encoding or style.
+      // PostgreSQL may have read or answered later transactions in another encoding or style.
       return this.destroy(`a function changed ${changed}`);
     }
     if (pending !== emptyTransaction) {
@@ -386,7 +386,7 @@ export class Connection {
     if (this.#inFlight.length > 0) return;
     const retries = this.#retries.filter(({ isSettled }) => !isSettled);
     const [next] = retries;
-    // One at a time: a transaction may have a different form than the other ones.
+    // Transactions of different forms cannot share a write, so each is sent alone.
     this.#retries = retries.slice(1);
     if (next !== undefined) return this.#retry(next);
     this.#state = "idle";
@@ -403,7 +403,7 @@ export class Connection {
     if (this.#state === "closed") return;
     this.#state = "closed";
     const current = this.#current;
-    // The server had not begun this one: its error is not the result of the transaction.
+    // If the server had not begun the current transaction, its error is not the result.
     const isUnbegun = current !== undefined && (current.mayRetry || current.wasTerminatedUnbegun);
     const unbegun = isUnbegun ? [current] : [];
     const pending = [...unbegun, ...this.#pending()];
@@ -427,7 +427,7 @@ function failWith(execution: TransactionExecution, reason: string): void {
 }
 
 const idleStatus = 0x49;
-/** Within a transaction. */
+/** Status in ReadyForQuery within a transaction: `T`. */
 const openStatus = 0x54;
 
 /** Returns whether a transaction may be sent again even if the server has executed it. */

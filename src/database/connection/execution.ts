@@ -178,7 +178,7 @@ export class TransactionExecution {
     const isolation = block?.isolation ?? "read committed";
     const begin = beginStatements[access][isolation];
     if (min === null || isolation === "read committed") return [begin, ...checks];
-    // The snapshot of the whole transaction would be older than the position that the check sees.
+    // The check has a separate transaction, because its snapshot would be older than the position.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
   }
 
@@ -193,7 +193,7 @@ export class TransactionExecution {
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
     if (!this.transaction.walPosition?.isReturned || this.#end === "rollback") return statements;
     this.#positionReading = statements.length;
-    // After COMMIT it runs as the login role.
+    // After COMMIT, this statement runs as the login role.
     return [...statements, { ...positionStatement, isUnnamed: this.#blockCleanup.length > 0 }];
   }
 
@@ -234,7 +234,7 @@ export class TransactionExecution {
     this.#hasBegun ||= !this.isCleaning;
   }
 
-  /** CommandComplete, or EmptyQueryResponse. */
+  /** Handles CommandComplete and EmptyQueryResponse, which end a statement. */
   completed(): void {
     const { statement } = this;
     if (statement !== undefined) {

@@ -8,7 +8,7 @@ const watchedNames: ReadonlySet<string> = new Set([
   "standard_conforming_strings",
 ]);
 
-/** The watched parameters whose values differ from those at the start of the connection. */
+/** The watched parameters whose values have changed since the start of the connection. */
 export class ParameterChanges {
   readonly #initial: ReadonlyMap<string, string> | undefined;
   readonly #changed = new Set<string>();

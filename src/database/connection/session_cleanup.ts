@@ -13,9 +13,9 @@ export interface KeptState {
 
 /**
  * A function can read the names of prepared statements, and prepare another text under one of them.
- * The server then ends the connection before it executes anything more by a name; likewise for
- * cursors that were declared with hold, and for channels that the session listens on. The unnamed
- * statement cannot be replaced. The login role has the privilege to end it.
+ * The check then ends the connection, before a statement is executed by its name. It also ends it
+ * for cursors WITH HOLD, and for channels that the session listens on. The check is the unnamed
+ * statement, which functions cannot replace, and runs as the login role.
  */
 const checkText = (names: boolean) =>
   `select pg_catalog.set_config('role', 'none', false), pg_catalog.pg_advisory_unlock_all(),

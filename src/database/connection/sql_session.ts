@@ -19,11 +19,11 @@ export interface StatementResult {
 }
 
 export interface StatementFailure extends DatabaseFailure {
-  /** Number of a character of the text, from 1; null if PostgreSQL gives none. */
+  /** Position of the error in the text, in characters from 1; null if PostgreSQL does not report it. */
   readonly position: number | null;
 }
 
-/** Result of a text. A failure rolls back what is before it, unless the text ends its transaction. */
+/** Result of a text. If a statement fails, earlier statements roll back, unless the text commits them. */
 export interface TextResult {
   /** Results of the statements before the one that failed. */
   readonly results: readonly StatementResult[];

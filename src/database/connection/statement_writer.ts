@@ -13,7 +13,7 @@ export interface PreparingOptions {
   readonly preparedLimit: number;
   /** Whether a pooler may give each transaction another session. Default: not `prepare`. */
   readonly sharesSession?: boolean;
-  /** Returns what the names of a connection's statements begin with; called once per connection. */
+  /** Returns the prefix of statement names; called once per connection. */
   readonly statementPrefix?: () => string;
 }
 
@@ -61,7 +61,7 @@ export class StatementWriter {
     }
     this.#closeStatements();
     const preparations: Preparations = new Map();
-    // A transaction that fails rolls back what it has undone.
+    // A failed transaction also rolls back its cleanup, so later transactions repeat the statements.
     let cleanup: readonly Statement[] = [];
     for (const execution of executions) {
       const place = { execution, preparations, oldestRank: Infinity, isBehindUserCode: false };

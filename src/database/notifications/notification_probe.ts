@@ -1,5 +1,5 @@
-/** Tests whether notifications arrive. A pooler in transaction mode gives the server connection to
- * other clients after LISTEN, without an error, so they get lost. @module */
+/** Tests whether notifications arrive. They get lost if a pooler in transaction mode gives the server
+ * connection to other clients after LISTEN, which causes no error. @module */
 import { type Schedule, schedule } from "../../base/lib/timers.ts";
 import type { Notifications } from "../database.ts";
 
@@ -36,7 +36,7 @@ export class NotificationProbe {
       if (this.#expected === payload) this.cancel();
       return;
     }
-    // It may have arrived, or been cancelled, before `notify` resolved.
+    // The notification may have arrived, or the probe was cancelled, before `notify` resolved.
     if (this.#expected !== payload) return;
     this.#cancelTimer = schedule(() => this.#end("lost"), probeTimeoutMs);
   }

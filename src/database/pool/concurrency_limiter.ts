@@ -12,8 +12,8 @@ const stepMs = 0.2;
 const singleConnectionMs = 0.05;
 /** Round trip time up to which the server is considered near. */
 const nearMs = 0.3;
-/** Maximum number of transactions in one write. A transaction that is sent after one that waits for
- * a lock cannot be moved. */
+/** Maximum number of transactions in one write. A transaction that was sent after another one, which
+ * waits for a lock, cannot be moved to another connection. */
 const maxTransactions = { reads: 16, writes: 4 } as const;
 /** Maximum total service time of the transactions in one write, in milliseconds. */
 const maxWriteMs = 1;
@@ -85,7 +85,7 @@ export class ConcurrencyLimiter {
 
 /** Minimum size of a large body. PostgreSQL sends one of this size in about 6 ms. */
 const minLargeBytes = 1024 * 1024;
-/** After a large body, a kind is no longer large after this many smaller ones. */
+/** Number of smaller bodies after which a kind with a large body is no longer considered large. */
 const largeKindTransactions = 100;
 
 /** Limits large bodies to half of the connections, so that short transactions need not wait for them. */
@@ -132,10 +132,10 @@ export class LargeBodies {
 const resetAboveMs = 20;
 /** Kinds below this are short. */
 const maxShortMs = 1;
-/** Measurements before the first verdict. */
+/** Number of measurements before a kind can be short. */
 const minSamples = 2;
-/** Maximum growth of the minimum. A faster one would follow the load, which grows with the number
- * of connections. */
+/** Maximum factor by which the minimum grows. If it grew faster, it would follow the load, which
+ * grows with the number of connections. */
 const growth = 1.01;
 /** Minimum growth in milliseconds, so that the minimum can leave 0. */
 const minGrowthMs = 0.0002;
@@ -187,7 +187,7 @@ export class MinRoundTrip {
       this.#ms = Math.min(this.#ms * 1.001, ms);
       return ms - this.#ms;
     }
-    // The minimum was measured too high if several transactions took less.
+    // If several transactions took less than the minimum, it was measured too high.
     const roundTrip = ms < this.#ms ? ms / transactions : this.#ms;
     return (ms - roundTrip) / (transactions - 1);
   }

@@ -79,7 +79,7 @@ export class Pool implements Database {
     this.#timers = {
       stalls: new OneShotTimer(schedule, () => this.#checkStalls()),
       slow: new OneShotTimer(schedule, () => this.#checkSlow()),
-      // Keeps the process alive.
+      // This timer keeps the process alive while the pool closes.
       closing: new OneShotTimer(scheduleAwaited, () => this.#closed?.resolve()),
     };
   }
@@ -252,7 +252,7 @@ export class Pool implements Database {
   /** Opens connections while there are more waiting transactions than connections being opened. */
   #openMore(): void {
     const { max } = this.options;
-    // An attempt may fail at once.
+    // An attempt may fail at once, and so change each of these conditions.
     while (
       this.#opening < this.#queue.size && this.#connections.size + this.#opening < max &&
       !this.#isPausing
@@ -380,7 +380,7 @@ export class Pool implements Database {
     this.#queue.rejectOverdue();
   }
 
-  /** Adds an idle connection, and starts work on others: a share of the limit was released. */
+  /** Adds an idle connection. Starts work on other ones, too, because a share of the limit was released. */
   #offer(pooled: PooledConnection): void {
     if (this.#closed !== null) return close(pooled, "release");
     this.#idle.add(pooled);

@@ -8,7 +8,7 @@ type CloseReason = "max lifetime" | "max idletime" | "release";
 export interface Work {
   readonly transactions: readonly QueuedTransaction[];
   readonly startedAt: number;
-  /** Share of the concurrency limit; null if its transactions are not counted, or no longer. */
+  /** Share of the concurrency limit; null if the work has none, or has released it. */
   share: number | null;
   failures: number;
   /**
@@ -54,7 +54,7 @@ export function workSince(
   return work !== null && now - work.startedAt >= minMs ? work : null;
 }
 
-/** Moves the transactions sent after a slow one. Cancels a read without a caller. */
+/** Moves the transactions that were sent after a slow one. Cancels a read whose caller has left. */
 export function handleSlowWork(pooled: PooledConnection, work: Work, now: number): void {
   if (work.isCancelled) return;
   const awaited = pooled.connection.requeuePending();

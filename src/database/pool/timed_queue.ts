@@ -33,8 +33,8 @@ export class TimedQueue extends WaitQueue {
     this.#timer.start(this.maxWaitMs);
   }
 
-  /** Puts transactions at the head of the queue. Each will be executed alone. One whose time limit
-   * is exceeded is rejected. */
+  /** Puts transactions at the head of the queue. Each will be executed alone. Rejects transactions whose
+   * time limit is exceeded. */
   override putBack(transactions: readonly QueuedTransaction[]): void {
     const now = this.clock.now();
     for (const queued of transactions) {

@@ -21,7 +21,7 @@ export interface QueuedTransaction extends PendingTransaction, ListMember<Queued
   readonly deadline: Deadline | null;
   /** Null if the kind of the transaction is unknown. */
   readonly serviceTime: ServiceTime | null;
-  /** Whether the limit of large bodies applies to it. */
+  /** Whether the limit of large bodies applies to the transaction. */
   readonly expectsLargeBody: boolean;
   /** Time of its arrival in the queue, in milliseconds of the pool's clock; 0 before that. */
   since: number;
@@ -41,7 +41,7 @@ export function pipelineOf(queued: QueuedTransaction): PipelineClass | null {
 }
 
 /** Two lists, of transactions with and without large bodies. While no large body may start, the
- * search skips the first. */
+ * search skips the first list. */
 export class WaitQueue {
   readonly #large = new LinkedList<QueuedTransaction>();
   readonly #others = new LinkedList<QueuedTransaction>();
@@ -76,8 +76,8 @@ export class WaitQueue {
     yield* this.#others;
   }
 
-  /** Removes and returns the first transaction that may start. Directly following ones that may
-   * share its write are added: at most `limit(first)` in all. */
+  /** Removes and returns the first transaction that may start, and the transactions directly after it
+   * that may share its write: at most `limit(first)` in all. */
   take(
     mayStart: (queued: QueuedTransaction) => boolean,
     limit: (first: QueuedTransaction, pipeline: PipelineClass) => number,

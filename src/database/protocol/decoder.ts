@@ -8,7 +8,7 @@ const maxMessageBytes = 256 * 1024 * 1024;
 /** The rest of a longer error is discarded. PostgreSQL quotes whole values in error messages. */
 const maxErrorBytes = 1024 * 1024;
 
-/** Texts up to this length are decoded here, which is faster than a `TextDecoder`. */
+/** Texts up to this length are decoded in JavaScript, which is faster than a `TextDecoder`. */
 const maxShortTextBytes = 16;
 
 /** Returns a table indexed by type byte: 1 for the listed types, else 0. */
@@ -39,7 +39,7 @@ export interface RowRun {
   /** Separator between two values. At most 11 bytes, because it must fit into the part of a row's
    * message that precedes its last value. */
   readonly separator: Uint8Array;
-  /** Bytes to leave out at both ends of each value, which has at least twice as many. */
+  /** Number of bytes to leave out at each end of a value. A value has at least twice this number. */
   readonly trimmedBytes: number;
   /**
    * Whether a value or other content precedes the next value. The decoder sets it after each row.
@@ -204,7 +204,7 @@ export class FrameDecoder {
     return at;
   }
 
-  /** Collects bytes of an incomplete message. The needed length doubles: the copies take linear time. */
+  /** Collects bytes of an incomplete message. The needed length doubles, so that copies take linear time. */
   #collect(piece: Uint8Array, wholeLength: number): void {
     this.#chunks = [piece.slice()];
     this.#collectedBytes = piece.length;

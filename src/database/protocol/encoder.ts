@@ -7,7 +7,7 @@ const initialCapacityBytes = 16 * 1024;
 /** Values of at least this size are written without a copy. */
 const minLargeValueBytes = 64 * 1024;
 
-/** ASCII texts up to this length are encoded here, which is faster than a `TextEncoder`. */
+/** ASCII texts up to this length are encoded in JavaScript, which is faster than a `TextEncoder`. */
 const maxShortTextLength = 64;
 
 const utf8 = new TextEncoder();

@@ -34,7 +34,7 @@ export function monitor<Answer>(task: MonitorTask<Answer>, clock: Clock): () => 
   const finish = (report: () => void) => {
     if (isStopped) return;
     report();
-    // The report may have stopped it.
+    // The callback may have stopped the monitor.
     if (!isStopped) cancelTimer = clock.schedule(ask, periodMs);
   };
   const ask = () => {
@@ -102,7 +102,7 @@ const controlTimeline = "greatest((select timeline_id from pg_catalog.pg_control
 
 const statements = {
   state: statement("select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()"),
-  /** SQL of the timeline. The WAL receiver has the new one directly after a failover, but shows it
+  /** SQL of the timeline. The WAL receiver has the new timeline directly after a failover, but shows it
    * only to `pg_read_all_stats`. */
   timeline: statement(
     "select greatest((select received_tli from pg_catalog.pg_stat_wal_receiver), " +

@@ -18,7 +18,7 @@ export class PrimaryMonitor {
       readonly probe: ServerProbe;
       readonly clock: Clock;
       readonly maxLagMs: number;
-      /** A sample was taken. */
+      /** Called when a sample was taken. */
       readonly onSample: () => void;
     },
   ) {
@@ -174,7 +174,7 @@ export class LagRing {
     const last = this.#samples.at(-1);
     if (last !== undefined && sample.time - last.time < this.spanMs / maxSamples) return;
     this.#samples.push(sample);
-    // The one before the span tells that a standby at it lags too far.
+    // One sample before the span is kept: a standby at its position lags too far.
     const outdated = this.#samples.findIndex(({ time }) => time > sample.time - this.spanMs) - 1;
     if (outdated > 0) this.#samples.splice(0, outdated);
   }
@@ -188,7 +188,7 @@ export class LagRing {
    * position precedes all samples. */
   freshAt(lsn: bigint, now: number): number {
     const newest = this.#newest;
-    // A sample that is as old as an answer may be still is the primary's position.
+    // Up to this age, the newest sample is treated as the primary's current position.
     const isNewest = newest !== null && lsn >= newest.lsn && now - newest.time <= maxAnswerMs;
     return isNewest ? now : this.#sampledAt(lsn);
   }

@@ -30,7 +30,7 @@ interface ReplicatedOptions extends StandbySetOptions {
 type FallbackReason =
   /** No standby is healthy, or all lag too much. */
   | "no standby"
-  /** No standby is known to have replayed the bookmark's position, or the schema cache's. */
+  /** No standby is known to have replayed the bookmark's position, or the state of the schema cache. */
   | "behind"
   /** The bookmark belongs to another timeline, or is malformed. */
   | "bookmark"
@@ -174,7 +174,7 @@ class ReadRouter {
     return await this.#onPrimary(transaction, caller);
   }
 
-  /** Executes a transaction on the primary, and adds a bookmark if it wants one. */
+  /** Executes a transaction on the primary, and adds a bookmark if the transaction requests one. */
   async #onPrimary(
     transaction: Transaction,
     caller: Caller | undefined,
@@ -188,7 +188,7 @@ class ReadRouter {
         const result = await executed;
         const isWrite = transaction.access === "read write";
         if (result.end === "rollback" && isWrite) return result;
-        // Standbys execute nothing before the timeline is known.
+        // Before the timeline is known, standbys execute no reads, so a write needs no bookmark.
         const otherwise = isWrite && this.set.primary.timeline !== null ? forPrimary : null;
         const find = async () => {
           const position = result.walPosition ?? await this.set.primary.position();
@@ -211,8 +211,8 @@ function discard({ body, open }: TransactionResult): void {
   open?.end("rollback").catch(() => {});
 }
 
-/** Calls a function at the end of a transaction: at once, or when the caller ends an open one.
- * `repeat` brings a second transaction to the same state as the first. */
+/** Calls a function at the end of a transaction: at once, or when the caller ends an open transaction.
+ * `repeat` ends a second transaction as the caller has ended the first. */
 async function atEnd(
   started: Promise<TransactionResult>,
   follow: (
@@ -230,7 +230,7 @@ async function atEnd(
   };
 }
 
-/** Whether the primary executes reads with the bookmark because no server has its timeline. */
+/** A bookmark with which the primary executes reads, because no server has its timeline. */
 const forPrimary: Bookmark = { timeline: 0, lsn: 0n };
 
 /** `otherwise`: the bookmark if the server is no longer reachable. Default: none. */
@@ -271,9 +271,9 @@ export function withPosition(transaction: Transaction): Transaction {
 
 /** Why the primary repeats a read. Label of a metric. */
 type RefusalReason =
-  /** A conflict: replay needs what the read uses. */
+  /** The read conflicts with the replay, for example by a lock. */
   | "conflict"
-  /** A standby never does this. */
+  /** The read requires what only a primary can do. */
   | "read-only"
   /** The connection ended, or none could be opened. */
   | "connection"
@@ -300,7 +300,7 @@ const reasons: ReadonlyMap<string, RefusalReason> = new Map<string, RefusalReaso
   ["42883", "schema"],
 ]);
 
-/** Codes of svc's errors. */
+/** Reasons by the codes of svc's errors. */
 const ownReasons: ReadonlyMap<string, RefusalReason> = new Map([
   ["000", "connection"],
   ["001", "connection"],

@@ -34,7 +34,7 @@ interface StandbyOptions {
 const [maxFailures, minAnswers] = [2, 2];
 
 export class Standby {
-  /** Reads in progress, and those that ended. */
+  /** Number of reads in progress, and number of reads that have ended. */
   inFlight = 0;
   reads = 0;
   #stop: () => void = () => {};
@@ -46,16 +46,16 @@ export class Standby {
   /** Replay position; null before the first answer. */
   #replayed: bigint | null = null;
   #observedAt = -Infinity;
-  /** The time whose state of the primary it has replayed; see {@linkcode LagRing.freshAt}. */
+  /** The standby has the state that the primary had at this time; see {@linkcode LagRing.freshAt}. */
   #freshAt = -Infinity;
   #timeline: number | null = null;
   /** Read again after each failure, because another server may have the address. */
   #systemIdentifier: string | null = null;
   /** Whether the identifier was compared with the primary's. */
   #isIdentified = false;
-  /** Whether it executes reads, as last reported; null before the first report. */
+  /** Whether the standby executes reads, as last reported; null before the first report. */
   #isServing: boolean | null = null;
-  /** Functions that reject the reads running on it. */
+  /** Functions that reject the reads that run on the standby. */
   readonly #running = new Set<(error: unknown) => void>();
 
   constructor(readonly server: StandbyServer, private readonly options: StandbyOptions) {}
@@ -112,7 +112,7 @@ export class Standby {
     this.#exclude("it is not in recovery");
   }
 
-  /** Settles as the work does, or rejects if the standby is excluded first. */
+  /** Settles as `result` does, or rejects if the standby is excluded first. */
   async run<Result>(result: Promise<Result>, discard: (late: Result) => void): Promise<Result> {
     const excluded = deferred<never>();
     this.#running.add(excluded.reject);
@@ -206,7 +206,7 @@ export class Standby {
       return onEvent({ kind: "standby-excluded", place, reason });
     }
     onEvent({ kind: "standby-included", place });
-    // The pool finds out whether it may prepare statements, and opens a connection.
+    // By this query, the pool opens a connection, and finds out whether it may prepare statements.
     database.version().catch(() => {});
   }
 }
