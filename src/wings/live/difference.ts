@@ -12,7 +12,7 @@ export interface ChangedRow {
 /** Returns the deleted row for a line; null if only the whole line identifies the row. */
 export type ReadLineKey = (line: string) => ChangedRow | null;
 
-/** Changes between two contents, in order. */
+/** Changes between two contents, in the order in which clients apply them. */
 export type Difference = Readonly<Record<"delete" | "update" | "insert", readonly ChangedRow[]>>;
 
 /** Additional bytes of a row in memory, and of its message. */

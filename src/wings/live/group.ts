@@ -26,7 +26,7 @@ export interface LiveRows {
   readonly snapshot: PgSnapshot;
   /** Milliseconds in PostgreSQL, without the time in the queue. */
   readonly ms: number;
-  /** Output names of the primary key columns; empty if the rows lack one. */
+  /** Output names of the primary key columns; empty if the rows lack such a column. */
   readonly keyColumns: readonly string[];
   readonly interest: Interest;
   /** The schema cache for which the plan and the interest were made. */

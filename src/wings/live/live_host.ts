@@ -38,7 +38,7 @@ function openPaths(
   const { livePath: prefix } = appState.snapshot.config as LiveConfig;
   if (prefix === null) return null;
   let context: () => Context;
-  // If connections end with the request, there is no endpoint.
+  // There are no live queries if each connection to PostgreSQL ends with its request.
   const endpoint = loading === "unshared" ? null : openEndpoint(appState, () => context());
   return {
     matches: (path) => path.startsWith(`${prefix}/`),
@@ -175,7 +175,7 @@ async function linesOf({ content }: Reply, max: number): Promise<readonly string
   return lines;
 }
 
-/** Returns the output names of the primary key's columns; empty if the rows lack one. */
+/** Returns the output names of the primary key's columns; empty if the rows lack such a column. */
 function keyColumnsOf({ root: { items }, relation }: ReadPlan): readonly string[] {
   const { primaryKey } = relation!;
   if (items.some(({ kind }) => kind === "all")) return primaryKey;

@@ -15,7 +15,7 @@ export class MessageBatch {
   readonly events: Uint8Array<ArrayBuffer>;
   #json: Uint8Array<ArrayBuffer> | null = null;
 
-  /** `offset` is the position after the messages; null within a result. */
+  /** `offset` is the position after the messages; null if clients cannot continue there. */
   constructor(readonly offset: string | null, messages: readonly string[]) {
     this.events = encodeEvents(messages, offset);
   }

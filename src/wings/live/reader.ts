@@ -54,7 +54,7 @@ export class ChangeReader {
       this.options.now() - this.#readAt <= maxGapMs;
   }
 
-  /** Starts to poll. Resolves with whether changes can be read, without a time limit for the poll. */
+  /** Starts to poll. Resolves with whether changes can be read. The wait has no time limit. */
   async start(): Promise<boolean> {
     if (this.#state === "closed") return false;
     if (this.isReading && this.#state === "polling") return true;

@@ -22,7 +22,7 @@ export async function openEndpoint(host: McpHostFacts): Promise<McpEndpoint> {
     const { path, request: { method, headers }, snapshot: { config } } = message;
     if (path !== config.mcpPath) return metadataReply(message);
     if (method !== "POST") return methodNotAllowed("POST");
-    // Browsers send `Origin`: a page must not use the network, or the cookie, of its visitor.
+    // Browsers send `Origin`. A foreign page must not use the network or the cookie of its visitor.
     const origin = headers.get("origin");
     if (origin !== null && config.mcpAllowedOrigins?.includes(origin) !== true) {
       throw host.errors.foreignOrigin();

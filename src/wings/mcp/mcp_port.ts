@@ -57,7 +57,7 @@ export interface McpMessage {
   readonly path: string;
   readonly snapshot: Snapshot & { readonly config: McpConfig };
   /**
-   * Verifies the token, and charges the policies of `rate-limits` that need one. `audience` is the
+   * Verifies the token, and charges the policies of `rate-limits` that need it. `audience` is the
    * URI that the token must name; null means that `jwt-aud` decides. Rejects with errors of the
    * API.
    */

@@ -2,7 +2,7 @@
 import { commonStart } from "../../api/request/url/scanner.ts";
 import { type OperationLine, operationText } from "./operation_file.ts";
 
-/** Names the operation that begins like the request for the longest part, and the first difference. */
+/** Names the operation with the longest common start, and its first difference from the request. */
 export function nearestText(request: OperationLine, lines: readonly OperationLine[]): string {
   const sent = requestText(request);
   const [nearest] = lines.map((line) => {

@@ -29,7 +29,7 @@ function operatorOf(value: string): string {
   return operators.has(word) ? `=${not}${word}` : "";
 }
 
-/** Returns a target, or a text that may contain one, in the form for a report. */
+/** Returns a target, or a text that may contain a target, for a report: without secrets. */
 export function shownTarget(text: string): string {
   return shownText(text.replace(
     /([?&;][^=&;]*=)[^&;]*/g,
@@ -37,7 +37,7 @@ export function shownTarget(text: string): string {
   ));
 }
 
-/** Returns a value of a body in the form for a report. `place` is its place. */
+/** Returns a value of a body for a report, without secrets. `place` is the place of the value. */
 export function shownValue(value: unknown, place: string): string {
   if (value === undefined) return "nothing";
   const hide = (name: string, member: unknown) => isSecretName(name) ? "***" : member;

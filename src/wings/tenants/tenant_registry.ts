@@ -256,7 +256,7 @@ export class TenantRegistry {
     }
   }
 
-  /** Gives the place to the load that has waited longest. */
+  /** Gives a place that has become free to the load that has waited longest. */
   #leave(): void {
     this.#places--;
     this.#waiting.shift()?.();

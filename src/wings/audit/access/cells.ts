@@ -20,7 +20,7 @@ export interface AccessCell {
   /** Granted columns; null for all. */
   readonly columns: readonly string[] | null;
   readonly policies: readonly AccessPolicy[];
-  /** Tables below a view whose policies do not apply. */
+  /** Tables below a view, if their policies do not apply. */
   readonly past: readonly string[];
   /** Reason why the action is not permitted, or tables below a view whose policies apply; otherwise null. */
   readonly reason: string | null;
@@ -66,7 +66,7 @@ export async function readAccess(database: Database, input: AccessInput): Promis
 const settingsQuery =
   `select pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('lock_timeout', '2s', true)`;
 
-/** An action with its bit, and the letter of its policies in the catalogue. */
+/** An action, the bit of its privilege, and the letter of its policies in `pg_policy`. */
 type ActionBit = readonly [action: AccessCell["action"], bit: number, letter: string];
 
 const actions: readonly ActionBit[] = [

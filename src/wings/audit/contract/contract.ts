@@ -102,7 +102,7 @@ export function quoted(name: string): string {
   return `U&${quoteIdent(name).replace(/[\\\p{Cc}\p{Zl}\p{Zp}]/gu, escapeOf)}`;
 }
 
-/** Quotes the names in a text of PostgreSQL again, by {@linkcode quoted}. */
+/** Replaces the quoted names in a text of PostgreSQL by results of {@linkcode quoted}. */
 function requoted(text: string): string {
   return text.replace(/"((?:[^"]|"")*)"/g, (_, name: string) => quoted(name.replaceAll('""', '"')));
 }

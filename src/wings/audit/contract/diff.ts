@@ -35,7 +35,7 @@ export function contractChanges(contracts: Comparison): readonly ContractChange[
 
 const levels = ["breaking", "maybe", "safe"] as const;
 
-/** A subject with its properties; null on the side where it does not exist. */
+/** The properties of a subject in both contracts; null where the subject does not exist. */
 interface FactChange {
   readonly subject: string;
   readonly was: string | null;
@@ -109,7 +109,7 @@ function columnLevel(was: string, is: string): ContractChange["level"] {
   return lacks(labels, oldLabels) || isNew("nullable") ? "maybe" : "safe";
 }
 
-/** Compares a function with the overloads of the same name on the other side. */
+/** Compares a function with the overloads of the same name in the other contract. */
 function functionChange(change: FactChange, { old, now }: Comparison): ContractChange {
   const { subject, was, is } = change;
   const base = { text: textOf(change), sql: null };

@@ -18,7 +18,7 @@ export async function readCatalogue(database: Database, config: Config): Promise
   return { ...catalogue, rows: [...catalogue.rows, ...others] };
 }
 
-/** Returns the single value of each statement that returns one. */
+/** Returns the values of the statements that return a single value. */
 async function valuesOf(
   database: Database,
   statements: readonly Statement[],

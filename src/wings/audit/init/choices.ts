@@ -46,8 +46,8 @@ export function roleProblem(name: string): string | null {
 
 /**
  * Returns the schemas in a list with commas. Case is ignored if no exact name exists. Throws an
- * `Error` for a name that cannot be exposed, and for a missing schema with a space in its name,
- * which probably means two schemas.
+ * `Error` for a name that cannot be exposed, and for a missing schema whose name has a space. The
+ * user probably meant two schemas.
  */
 export function pickSchemas(text: string, existing: readonly string[]): readonly string[] {
   const named = (name: string) =>
@@ -161,7 +161,7 @@ export function pickOwned(
   });
 }
 
-/** Returns all columns of relations that can contain the owner of a row. */
+/** Returns the columns that can contain the owner of a row, with their relations. */
 export function ownable(relations: readonly RelationFacts[]): readonly OwnedTable[] {
   return relations.flatMap((relation) =>
     relation.ownerColumns.map((column) => ({ relation, column }))

@@ -95,7 +95,7 @@ function grantRoles(
   { version, roles, quoted }: TargetFacts,
 ): readonly string[] {
   const login = roles.find(({ name }) => name === loginRole);
-  // From PostgreSQL 16 on, a login role with INHERIT would get the privileges of the roles.
+  // From PostgreSQL 16 on, a login role with INHERIT would get the privileges of the granted roles.
   const options = version >= 160_000 && login?.inherits ? " with inherit false, set true" : "";
   return [anonRole, ...(userRole === null ? [] : [userRole])]
     .filter((role) => !roles.some(({ name, isGranted }) => name === role && isGranted))
@@ -229,8 +229,8 @@ export function theseSchemas(count: number): string {
   return count === 1 ? "this schema" : "these schemas";
 }
 
-/** Returns SQL for functions that are created later. Default privileges apply to the functions of one
- * owner. A new schema belongs to the role that applies the SQL. */
+/** Returns SQL that revokes EXECUTE on functions that are created later, by owner of the functions. The
+ * owner of a new schema is the role that applies the SQL. */
 function laterFunctions({ owners }: TargetFacts): readonly string[] {
   const revoke = "revoke execute on functions from public;";
   if (owners.length === 0) return [`alter default privileges ${revoke}`];

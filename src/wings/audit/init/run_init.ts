@@ -240,7 +240,7 @@ const refused: ReadonlySet<string> = new Set([
   "create-in-schema",
 ]);
 
-/** Returns whether PUBLIC has the privilege. Up to PostgreSQL 14, PUBLIC has CREATE on schema `public`. */
+/** Returns whether a finding is about a privilege of PUBLIC, such as CREATE on `public` in PostgreSQL 14. */
 function isOfPublic({ sql }: Finding): boolean {
   return sql !== null && sql.split("\n").every((line) => line.endsWith(" from public;"));
 }

@@ -156,7 +156,7 @@ class CallerRun {
     }
   }
 
-  /** Resolves with the responses that differ after a change of rows, for which a share of the time is left. */
+  /** Resolves with the responses that differ after a change of rows. The change ends at a share of the time. */
   async #after(
     change: Change,
     tables: readonly HiddenRows[],

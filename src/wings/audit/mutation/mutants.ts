@@ -10,7 +10,7 @@ export interface Mutant {
   readonly sql: string;
 }
 
-/** Returns the mutants of the access of callers. `views` has unquoted names. */
+/** Returns mutants that change the access in `cells`. The names of `views` are unquoted. */
 export function mutantsOf(
   cells: readonly AccessCell[],
   views: ReadonlySet<string>,

@@ -18,7 +18,7 @@ import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.t
 /** Dependencies of a run other than its fixtures. */
 export interface RunSetup extends TransportSetup {
   readonly readInclude: ReadInclude;
-  /** Called with the operation of each case that has one. */
+  /** Called with the operation that permits a case. */
   readonly onOperation?: OnOperation;
 }
 

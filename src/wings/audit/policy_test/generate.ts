@@ -51,7 +51,7 @@ from pg_policy join pg_class c on c.oid = polrelid
 where relrowsecurity and relnamespace::regnamespace = quote_ident($1)::regnamespace
   and rolname is distinct from $2 group by polrelid, relname, rolname order by polrelid, rolname`;
 
-/** Drafts tests for each role, on each table of the first schema with a primary key. */
+/** Drafts tests for each role, on each table with a primary key in the first schema. */
 async function draftTests({ appState: { snapshot }, database }: CaseState) {
   const { config: { dbAnonRole, dbSchemas: [schema = ""] }, cache } = snapshot;
   const statement = { text: policyQuery, params: [schema, dbAnonRole], use: "rows" } as const;

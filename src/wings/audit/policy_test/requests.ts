@@ -27,7 +27,7 @@ type RequestDraft = readonly [method: string, query: string, body?: JsonRow, pre
 
 const draft = (...parts: RequestDraft): RequestDraft => parts;
 
-/** Returns the requests, simplest first. Requests to a schema other than `schema` have headers. */
+/** Returns the requests, simplest first. Headers select the schema, if it is not `schema`. */
 export function requestsOf(
   target: RelationTarget,
   { schema, hasAggregates }: { readonly schema: string; readonly hasAggregates: boolean },

@@ -11,8 +11,8 @@ from (
   from pg_sequences where pg_has_role(sequenceowner, 'USAGE') and schemaname !~ '^pg_'
 ) s`;
 
-/** Gives all sequences new files in the open transaction, so that its rollback restores them. Other
- * sessions wait for their next value. Resolves with a state in which writes get the same values. */
+/** Gives all sequences new files in the open transaction, so that its rollback restores them.
+ * Other sessions that need a next value wait. Resolves with a state in which writes get the same values. */
 export async function holdSequences(state: CaseState): Promise<CaseState> {
   const { database, send } = state;
   const [[hold, reset] = []] = await database.run(query);

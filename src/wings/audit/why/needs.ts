@@ -18,7 +18,7 @@ export interface Need {
 
 type PlanNeed = readonly [Need["action"], use: string, columns: readonly string[] | "all"];
 
-/** Returns the needs of the caller. */
+/** Returns the privileges that a caller needs for a plan. */
 export function needsOf(plan: RowPlan): readonly Need[] {
   const all = relationOf(plan)!.columns.map(({ name }) => name);
   return planNeeds(plan).map(([action, use, columns]) => {
@@ -50,11 +50,11 @@ function planNeeds(plan: RowPlan): readonly PlanNeed[] {
 /** Properties of a table. */
 export interface TableFacts {
   readonly owner: string;
-  /** Columns of the table that a policy reads, by quoted name. */
+  /** Columns of the table that a policy reads, by the policy's quoted name. */
   readonly policyColumns: Readonly<Record<string, readonly string[]>> | null;
   /** Functions that a policy calls and the role may not call, by the policy's quoted name. */
   readonly deniedFunctions: Readonly<Record<string, readonly string[]>> | null;
-  /** Default expressions by column. Calls of volatile functions are left out. */
+  /** Default expressions by column, except expressions that call a volatile function. */
   readonly defaults: Readonly<Record<string, string>> | null;
   readonly generated: Readonly<Record<string, string>> | null;
 }

@@ -133,8 +133,8 @@ from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
   return texts;
 }
 
-/** Builds new rows as the caller: the values of the body replace columns of `base`, where `v` is one
- * of `from`. Then adds generated columns. */
+/** Builds new rows as the caller: for each `v` of `from`, the row `base` with the values of the body.
+ * Then adds generated columns. */
 async function newRows(
   { relation: { schema, name }, facts, read }: RowSource,
   { json, shape, columns, defaults }: WrittenRows,
@@ -214,7 +214,7 @@ function valuesQuery({ relation: { schema, name } }: RowSource, value: Sql, text
   return sql`select coalesce((${value})::pg_catalog.text, 'null') from (${rows}) as ${ident(name)}`;
 }
 
-/** Renders FROM and WHERE of a read, without `!inner`. */
+/** Renders FROM and WHERE of a read. Embeds with `!inner` do not restrict the rows. */
 function fromOf({ root }: ReadPlan): Sql {
   const embeds = root.embeds.map((embed) => ({ ...embed, inner: false }));
   const options = { ranges: false, joined: false, groups: renderGroups };

@@ -48,7 +48,7 @@ export interface LoadedAnswer {
   readonly error: ApiError | null;
 }
 
-/** Sends a request after each change, and cancels the previous one. Null sends nothing. */
+/** Sends a request whenever it changes, and cancels the previous one. Sends nothing if it is null. */
 export function useAnswer(
   call: ApiCall | null,
   deps: readonly unknown[] = [],

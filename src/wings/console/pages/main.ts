@@ -174,7 +174,7 @@ function Sidebar(): View {
   `;
 }
 
-/** A list of pages; none if the list is empty. */
+/** A list of links to pages; not shown if there are no links. */
 function navList(title: string, links: readonly PageLink[]): View {
   return links.length > 0 && html`
     <h2 class="row between muted">${title} <span>${links.length}</span></h2>

@@ -103,7 +103,7 @@ export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): n
 }
 
 /** Returns the node that takes the most time without its descendants; null without ANALYZE. Nodes
- * that only read clauses of svc are left out. */
+ * that only read clauses such as `svc:page` are left out. */
 export function slowestNode(root: PlanNode): PlanNode | null {
   return nodesOf(root).filter((node) => node.ownMs !== null && !readsOwnClauses(node))
     .reduce<PlanNode | null>((most, each) => each.ownMs! > (most?.ownMs ?? -1) ? each : most, null);

@@ -74,7 +74,7 @@ interface NodeProps {
   readonly slowest: PlanNode | null;
 }
 
-/** A node with its descendants. Nodes that only read clauses of svc are initially closed. */
+/** A node with its descendants. Nodes that only read clauses such as `svc:page` are initially closed. */
 function Node({ node, slowest }: NodeProps): View {
   const { planRows, actualRows, ms, ownMs, buffers, cost } = node;
   const rows = actualRows ?? planRows;

@@ -11,7 +11,7 @@ export const token = signal<string | null>(sessionStorage.getItem(tokenKey));
 /** Value of `admin-token`; null if it was not entered. */
 export const adminToken = signal<string | null>(sessionStorage.getItem(adminTokenKey));
 
-/** Uses a token; the empty text means none. `keeps` stores it until the tab is closed. */
+/** Uses a token; the empty text means anonymous requests. `keeps` stores it until the tab is closed. */
 export function signIn(text: string, { keeps }: { readonly keeps: boolean }): void {
   const bare = text.trim().replace(/^Bearer\s+/i, "");
   token.value = bare === "" ? null : bare;

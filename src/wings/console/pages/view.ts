@@ -182,8 +182,8 @@ export function emptyPage(name: string, title: string, children: View = null): V
   `;
 }
 
-/** A button that copies a text. Pages without TLS have no clipboard, so it copies from a selected
- * text area. If the browser refuses that, the area stays selected for the reader. */
+/** A button that copies a text. Pages without TLS have no clipboard, so the button copies a
+ * selected text area. If the browser refuses that, the area stays selected for the reader. */
 export function CopyButton(
   { text, label = "Copy" }: { readonly text: () => string; readonly label?: string },
 ): View {

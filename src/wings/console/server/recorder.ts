@@ -118,7 +118,7 @@ export class Recorder {
     this.#cancel();
   }
 
-  /** Records an event. The statements of a request directly precede the request. */
+  /** Records an event. The event with a request's statements directly precedes the event of its end. */
   observe(event: Observation): void {
     if (event.kind === "schema-cache-loaded") {
       const { counts, ms } = event;
