@@ -21,7 +21,7 @@ export function replacementsText(uses: readonly TargetNameUse[]): string {
   return uses.map(([target, alias]) => `\`${target}\` to \`${alias}\``).join(", ");
 }
 
-/** Returns the `Warning` header (RFC 7234 section 5.5); none without uses, or for names that a header cannot contain. */
+/** Returns the `Warning` header (RFC 7234, section 5.5). Omits it if a header cannot contain the names. */
 export function targetNameHeaders(
   uses: readonly TargetNameUse[],
   { displayName }: Pick<Dialect, "displayName">,

@@ -37,7 +37,7 @@ function rangeOf(text: string): AddressRange | null {
   return address === null ? null : [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
-/** Longest text of an address, with a zone. */
+/** Maximum length of an address as text, including an IPv6 zone. */
 const maxAddressLength = 64;
 
 /** Returns an address; null for any other text. `::ffff:192.0.2.1` is the IPv4 address in it. */

@@ -54,7 +54,7 @@ export class BodySpool {
     this.#users.delete(user);
   }
 
-  /** Takes memory. Returns false if less is free. */
+  /** Takes memory. Returns false if the spool has less free memory. */
   takeMemory(bytes: number): boolean {
     const fits = () => this.#memoryBytes + bytes <= maxMemoryBytes;
     if (!fits()) this.#evictIdle();
@@ -67,7 +67,7 @@ export class BodySpool {
     this.#memoryBytes -= bytes;
   }
 
-  /** Takes room in files. Returns false if less is free. */
+  /** Takes room in files. Returns false if the spool has less free room. */
   takeFile(bytes: number): boolean {
     const { space } = this;
     const reserve = () => space.reserve(bytes, this.maxFileBytes);
