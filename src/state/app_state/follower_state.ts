@@ -58,7 +58,7 @@ export class FollowerState extends AppStateBase implements HandlerState {
   readonly #options: FollowingOptions;
   readonly #keys: RemoteKeySets;
   /**
-   * Checks whether the database answers on this thread's connections. Only the followed thread reports.
+   * Checks whether the database answers. Only the followed thread reports that it does not.
    */
   readonly #heartbeat: Heartbeat;
   #revocations: LoadedRevocations | null = null;

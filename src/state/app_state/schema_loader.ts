@@ -89,7 +89,7 @@ export class SchemaLoader {
   }
 
   /**
-   * Makes the next load read the configuration, because the catalogue decides whether it is valid.
+   * Makes the next load also read the configuration, whose validity depends on the loaded catalogue.
    */
   requireConfig(): void {
     this.#isConfigDue = true;

@@ -1,5 +1,5 @@
-/** Checks the server at the start and after a lost connection, since the address may lead to
- * another server then. @module */
+/** Checks the server at the start and after a lost connection, when the address may lead to another
+ * server. @module */
 import type { Config } from "../config/options.ts";
 import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";

@@ -19,7 +19,7 @@ export class KeyFetchError extends Error {
   }
 }
 
-/** A slower response fails, so that no request waits longer. */
+/** Maximum milliseconds for a response, so that requests that need the keys do not wait longer. */
 const fetchTimeoutMs = 5000;
 
 /** Maximum size. Key sets of large providers have some 10 kB. */

@@ -53,7 +53,7 @@ export class RemoteKeySet {
   /** Epoch milliseconds before which no fetch may begin. */
   #retryAt = -Infinity;
   #unknownKidAt = -Infinity;
-  /** The last fetch on which a token with an unknown `kid` waited. */
+  /** The last fetch that a request with an unknown `kid` has awaited. */
   #unknownKidFetch: Promise<void> | null = null;
 
   constructor(names: KeySetNames, maxStaleMs: number, dependencies: KeyDependencies) {

@@ -132,7 +132,7 @@ export async function openConfiguredTransport(
   return await openTransport(config, dependenciesOf(config, file));
 }
 
-/** Rejects with an `Error` that describes how to install PGlite if it is missing. */
+/** If PGlite is not installed, rejects with an `Error` that contains the command to install it. */
 async function requireEmbeddedPostgres(): Promise<void> {
   try {
     await import("@electric-sql/pglite");
