@@ -65,7 +65,7 @@ export function openConsole(config: Config, pool: () => PoolCounts | null): Admi
   return hasConsole ? partOfWings("openConsole")?.(pool) ?? null : null;
 }
 
-/** Returns the opener of many databases; null if the configuration has one database. */
+/** Returns the opener of tenants' services; null if the configuration has one database. */
 export function hostOf(config: object): HostOpener | null {
   const host = partOfWings("host");
   return host?.isSet(config) ? host : null;
