@@ -1,5 +1,5 @@
 /**
- * Measures the processor time of requests as multiples of that of a bare program, which only sends
+ * Measures the processor time of requests, in multiples of the time of a bare program, which only sends
  * the hand-written statement: at full load, at fixed rates, and without any request. Each process is
  * warm before it is measured.
  *
@@ -192,7 +192,7 @@ async function warmUp(
   return all;
 }
 
-/** Returns the processor time of rows by key at fixed rates, and of no request. */
+/** Returns a table of the processor time at fixed rates of requests, and without requests. */
 async function rateTable(programs: readonly Program[], bench: Bench): Promise<string> {
   const config = serverConfig(bench.postgres);
   const rows: string[][] = [];

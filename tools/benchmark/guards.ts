@@ -31,7 +31,7 @@ const operations = [
 ].join("\n");
 const all = { ...rateLimits, ...jsonLog, ...inProcess };
 
-/** Rows whose JSON has about 100 kB. */
+/** Number of rows in a page whose JSON has about 100 kB. */
 const pageOfItems = 1000;
 
 const coded = (accept: string): ConfigCase => ({

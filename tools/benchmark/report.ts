@@ -101,7 +101,7 @@ export type Means = Readonly<
   Record<"speed" | "cpu" | "postgresCpu" | "ofFloor" | "peerOfFloor", number | null>
 >;
 
-/** Returns the means of each set of which cases were measured. */
+/** Returns the means of each set that has measured cases. */
 export function meansOfSets(
   loads: readonly LoadStanding[],
 ): Readonly<Partial<Record<LoadSet, Means>>> {

@@ -8,7 +8,7 @@ export interface LoadRequest {
   readonly line: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Users, of whom each request has a random one's token. Default: requests have no token. */
+  /** Users. Each request has the token of a random user. Default: requests have no token. */
   readonly users?: readonly User[];
 }
 

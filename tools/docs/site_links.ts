@@ -1,5 +1,5 @@
-/** Follows the links of the built site: each leads to a file of the site and, with `#`, to an element of it.
- * @module */
+/** Follows the links of the built site. Each link must lead to a file of the site. A link with `#` must
+ * also lead to an element of the file. @module */
 import { join } from "node:path";
 
 /** Files by their path below the site's folder. The value is the text of a page, and null otherwise. */

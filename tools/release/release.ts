@@ -115,7 +115,7 @@ async function releaseSeconds(): Promise<number> {
   return Number(epoch ?? await run("git", ["log", "-1", "--format=%ct"]));
 }
 
-/** Returns the section of a version; throws an `Error` without one. */
+/** Returns the section of a version. Throws an `Error` if the changelog has no such section. */
 export function releaseNotes(changelog: string, version: string): string {
   const [, section] = changelog.split(`\n## [${version}]`);
   if (section === undefined) throw new Error(`CHANGELOG.md has no section of ${version}`);
