@@ -62,7 +62,7 @@ const insufficientPrivilege = "42501";
 /** The class of connection exceptions, for example of `dblink` and of poolers. */
 const connectionException = "08";
 
-/** SQLSTATEs of errors whose messages can name a node of Citus. Other errors have them, too. */
+/** SQLSTATEs of errors whose messages can name a node of Citus. No SQLSTATE is for nodes alone. */
 const nodeStates = /^(?:08|28|53|55|57|58|XX)/;
 
 /** A node in a text of Citus: `remote node web_anon@10.0.0.7:5432 failed`, `to shard 9 on db-1:5432`. */

@@ -10,7 +10,7 @@ export interface SpanContext {
   readonly flags: string;
 }
 
-/** Versions after 00 may continue after another hyphen. */
+/** Matches a `traceparent`. In versions above 00, more fields may follow after a hyphen. */
 const traceparent =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s;
 
