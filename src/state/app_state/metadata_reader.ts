@@ -211,7 +211,7 @@ export function hasManyRows(lists: readonly (readonly unknown[])[]): boolean {
   return lists.some(({ length }) => length >= 2000);
 }
 
-/** Returns a statement with its parameters, whose result is its rows. */
+/** Returns a statement whose rows the caller needs. */
 export function rowsOf(text: string, ...params: readonly string[]): Statement {
   return { text, params, use: "rows" };
 }

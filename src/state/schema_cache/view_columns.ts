@@ -89,8 +89,8 @@ const queryDepth = 2;
 const entryDepth = 4;
 
 /**
- * Returns the plain columns of a view, with the view's oid, from the oid and the parse tree of its rule:
- * `pg_rewrite.ev_action`, of type `pg_node_tree`.
+ * Returns the oid of a view and the view's plain columns. `rule` has the oid and the parse tree of the
+ * view's rule: `pg_rewrite.ev_action`, of type `pg_node_tree`.
  *
  * `Rule = oid SP "(" Query ")"`
  *
