@@ -132,7 +132,7 @@ async function commandOf(revision: string, resources: AsyncDisposableStack): Pro
   return `${Deno.execPath()} run -A ${folder}/main.ts {conf}`;
 }
 
-/** Starts new processes, so that each case shows how they warm up, and measures them in turn. */
+/** Starts new processes for a case, so that it shows their warm-up, and measures them in turn. */
 async function measureCase(
   each: LoadCase,
   programs: readonly Program[],
