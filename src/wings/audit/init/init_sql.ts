@@ -229,8 +229,8 @@ export function theseSchemas(count: number): string {
   return count === 1 ? "this schema" : "these schemas";
 }
 
-/** Returns SQL that revokes EXECUTE on functions that are created later, by owner of the functions. The
- * owner of a new schema is the role that applies the SQL. */
+/** Returns SQL that revokes EXECUTE on functions that are created later, one statement for each owner.
+ * The role that applies the SQL owns a new schema. */
 function laterFunctions({ owners }: TargetFacts): readonly string[] {
   const revoke = "revoke execute on functions from public;";
   if (owners.length === 0) return [`alter default privileges ${revoke}`];

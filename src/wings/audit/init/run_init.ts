@@ -311,7 +311,7 @@ interface ListedTable extends RecordedTable {
   readonly problem: string | null;
 }
 
-/** Parameters: a JSON array of pairs of table and column, as written in SQL, and one of the schemas
+/** Parameters: a JSON array of pairs of table and column, as written in SQL, and a JSON array of schemas
  * for unqualified names. Partitions follow their parents. No privilege on the schemas is needed. */
 const tablesQuery = `with recursive items (place, item, name, oid) as (
   select place, item->>0, (pg_catalog.parse_ident(item->>1))[1], (

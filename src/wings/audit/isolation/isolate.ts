@@ -28,8 +28,8 @@ export interface TimeLimit {
   readonly report: (line: string) => void;
 }
 
-/** Runs a file in one transaction, and rolls it back. Resolves with the number of compared
- * requests, and sentences about what was not compared. Rejects as `withCases` does. */
+/** Runs a file in one transaction, and rolls it back. Resolves with the number of compared requests,
+ * and sentences about parts that were not compared. Rejects as `withCases` does. */
 export async function isolateFile(named: NamedCases, { msPerCaller, now, report }: TimeLimit) {
   const { file } = named;
   return await withCases(named, async (plain, callers) => {

@@ -128,8 +128,8 @@ export async function withCaseState<Result>(
   });
 }
 
-/** Returns the configuration for cases. With `rollback`, svc checks deferred constraints, because the
- * end of a savepoint does not. Paths have no prefix. */
+/** Returns the configuration for cases. Its `db-tx-end` makes svc check deferred constraints, which the
+ * end of a savepoint does not check. Paths have no prefix. */
 export function testConfig(config: Config): Config {
   const unused = { dbReplicaUri: null, rateLimits: null, serverPathPrefix: null };
   return { ...config, ...unused, dbTxEnd: "rollback" };

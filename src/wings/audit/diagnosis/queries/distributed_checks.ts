@@ -22,8 +22,8 @@ const functions = `pg_proc p
           and u.refclassid = 'pg_class'::regclass and u.refobjid = d.oid
       )`;
 
-/** The roles with which Citus connects to workers, and what they use. A SECURITY DEFINER function
- * connects as its owner. */
+/** The roles with which Citus connects to workers, and the relations or functions that they use. A
+ * SECURITY DEFINER function connects as its owner. */
 const users = `(select p.role_oid as oid, d.name
     from privileges p join ${distributed} d on d.oid = p.oid
     where p.reads or p.inserts or p.updates or p.deletes
