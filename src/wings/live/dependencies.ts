@@ -61,8 +61,8 @@ const onWorkers = `exists (select from pg_catalog.pg_dist_partition o
     where o.logicalrelid = t.oid and ${isOnWorkers})`;
 
 /**
- * Parameters: a JSON array of pairs of schema and name, the root first, and one of the names of row
- * functions. `via` is how the query uses an object. Tables with `root` or `view` need a trigger;
+ * Parameters: a JSON array of pairs of schema and name, the root first, and a JSON array of names of
+ * row functions. `via` is how the query uses an object. Tables with `root` or `view` need a trigger;
  * `part` means a partition or a parent.
  */
 const dependenciesQuery = (isDistributed: boolean) =>

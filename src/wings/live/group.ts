@@ -149,8 +149,8 @@ export class LiveGroup {
   }
 
   /**
-   * Resolves when the snapshot of the result is after `xmax`; null means any snapshot. Resolves
-   * with whether a run has begun since the call, which proves that the client may see the result.
+   * Resolves when the snapshot of the result is after `xmax`; null means any snapshot. Resolves with
+   * true if a run has begun since the call. Such a run proves that the client may see the result.
    * Rejects with the error of the run.
    */
   async ready(xmax: bigint | null): Promise<boolean> {
