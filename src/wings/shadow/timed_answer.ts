@@ -13,8 +13,8 @@ export interface TimedAnswer {
   readonly milliseconds: number;
 }
 
-/** Sends a request. Rejects if that fails. The copy resolves when the response was read; null if it
- * is long, compressed or interrupted. */
+/** Sends a request. Rejects if that fails. `copy` resolves after the response was read; null if the
+ * response is long, compressed or interrupted. */
 export async function observedAnswer(send: () => Promise<Response>, now: () => number): Promise<{
   readonly response: Response;
   readonly copy: Promise<TimedAnswer | null>;
