@@ -13,7 +13,7 @@ export interface Caller {
   readonly deadline?: Deadline | null;
   /** Receives the time that the transaction waits in the queue. Default: no receiver. */
   readonly timing?: QueueTiming | null;
-  /** Receives what happens while the transaction runs. Default: no receiver. */
+  /** Receives the events of the transaction while it runs. Default: no receiver. */
   readonly events?: TransactionEvents | null;
 }
 
@@ -54,8 +54,8 @@ export interface SubscriptionEvents {
 export interface Notifications {
   /** Listens to a channel. Rejects if that fails. */
   subscribe(channel: string, events: SubscriptionEvents): Promise<Subscription>;
-  /** Sends a notification over a connection of the pool, or a separate one if the pool has a single
-   * connection. Rejects on failure. Absent if there can be no pooler that loses notifications. */
+  /** Sends a notification over a connection of the pool; if the pool has a single connection, over a
+   * separate one. Rejects on failure. Absent if no pooler can lose notifications. */
   notify?(channel: string, payload: string): Promise<void>;
 }
 
@@ -118,7 +118,7 @@ export interface StandbyCounts {
   /** `localhost:5432` */
   readonly place: string;
   readonly isServing: boolean;
-  /** Null while it is unknown. */
+  /** Null while the lag is unknown. */
   readonly lagSeconds: number | null;
   readonly inFlight: number;
   readonly reads: number;
@@ -146,7 +146,7 @@ export interface Standbys {
 export interface DatabasePool {
   /** Seconds that transactions waited for a connection. */
   readonly queueSeconds: Histogram;
-  /** Closes idle connections now, and busy ones when they are returned. New connections replace them. */
+  /** Closes idle connections now, and busy connections when they are returned. New ones replace them. */
   flush(): void;
   /** Applies options. Replaces connections for which they differ, as {@linkcode flush} does. */
   configure(options: DatabaseOptions): void;
@@ -156,7 +156,7 @@ export interface DatabasePool {
   /** Tests each idle connection by a query before its next use. Closes it if no answer arrives
    * within a second. */
   suspect(): void;
-  /** Whether the last connection is encrypted; null before the first one over a network. */
+  /** Whether the last connection is encrypted; null before the first connection over a network. */
   isEncrypted(): boolean | null;
   /** Stores the bodies of slow readers. Absent for an embedded database. */
   readonly bodySpool?: BodySpool;

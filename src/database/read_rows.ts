@@ -2,7 +2,7 @@
 import type { Database } from "./database.ts";
 import { metadataTransaction, type Statement } from "./transaction.ts";
 
-/** Runs statements in a {@linkcode metadataTransaction}. Resolves with the rows of the last one. */
+/** Runs statements in a {@linkcode metadataTransaction}. Resolves with the rows of the last statement. */
 export async function readRows(
   database: Pick<Database, "transaction">,
   ...statements: readonly Statement[]
@@ -11,7 +11,7 @@ export async function readRows(
   return rows.at(-1) ?? [];
 }
 
-/** Runs statements as {@linkcode readRows} does. Resolves with the value of the last one, which is JSON. */
+/** Runs statements as {@linkcode readRows} does. Resolves with the JSON value of the last statement. */
 export async function readJson<Value>(
   database: Pick<Database, "transaction">,
   ...statements: readonly Statement[]

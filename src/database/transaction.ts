@@ -48,7 +48,7 @@ export type StatementRole =
 export interface Statement {
   /** Purpose of the statement. Default: none, for statements that no request causes. */
   readonly role?: StatementRole;
-  /** Position of the batch operation that it belongs to. Default: the whole transaction. */
+  /** Position of the batch operation to which the statement belongs. Default: the whole transaction. */
   readonly operation?: number;
   /** SQL with `$1` …; the text is also the key under which it is prepared. */
   readonly text: string;
@@ -59,12 +59,12 @@ export interface Statement {
   readonly parse?: ((text: string) => unknown) | undefined;
   /** Present if further rows of the result may continue the body. */
   readonly framing?: BodyFraming;
-  /** Whether it can run user-defined code, so that the transaction is not retried afterwards.
-   * Default: false. */
+  /** Whether the statement can run user-defined code, so that the transaction is not retried
+   * afterwards. Default: false. */
   readonly runsUserCode?: boolean;
   /** Whether one prepared statement is valid for all roles and search paths. Default: false. */
   readonly isShared?: boolean;
-  /** Whether it is the unnamed statement, which functions cannot replace. Default: false. */
+  /** Whether the statement stays unnamed, so that functions cannot replace it. Default: false. */
   readonly isUnnamed?: boolean;
   /** Whether the text contains values, so that it is neither prepared nor logged. Default: false. */
   readonly hasValues?: boolean;
@@ -97,8 +97,8 @@ interface TransactionCommon {
   readonly statements: readonly Statement[];
   /**
    * Search path and role of the transaction, as one text, for which its statements are prepared;
-   * null for the connection's. PostgreSQL plans a statement again when either differs. Only
-   * then it checks EXECUTE on functions that it inlines.
+   * null for the defaults of the connection. PostgreSQL plans a statement again when search path or role
+   * differ. Only then it checks EXECUTE on functions that it inlines.
    */
   readonly planContext: string | null;
   /** Whether the pool emits events for the transaction. Default: true. */
@@ -146,7 +146,7 @@ export interface StandbyUse {
    * be compared, the primary executes the read. */
   readonly bookmark: string | null;
   /** Age of the schema cache that the read was planned with, in milliseconds. A standby with a
-   * greater lag may lack objects of the read, so it does not execute it. Default: no limit. */
+   * greater lag may lack objects of the read, so it is not chosen. Default: no limit. */
   readonly schemaAgeMs?: number;
 }
 
@@ -209,7 +209,7 @@ export const lockTimeout: Statement = {
   use: "none",
 };
 
-/** Returns a read-only transaction for svc's own statements. Its search path contains only `pg_catalog`. */
+/** Returns a read-only transaction for statements of svc. Its search path contains only `pg_catalog`. */
 export function metadataTransaction(
   statements: readonly Statement[],
   end: TransactionBlock["end"] = "commit",

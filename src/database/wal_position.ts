@@ -50,8 +50,8 @@ export function readPosition(row: ResultColumns): WalPosition | null {
   return { lsn: end, shownLsn: end, timeline: timelineOf(file) };
 }
 
-/** Returns a position that covers what a standby shows. While the standby has more to replay, that is a position
- * within the next record. */
+/** Returns a position that covers everything that a standby shows. While the standby has more to
+ * replay, the position is within the next record. */
 function shownBy(replayed: bigint, receivedText: string | null): bigint {
   const received = receivedText === null ? null : parseLsn(receivedText);
   return received !== null && received > replayed ? replayed + 1n : replayed;

@@ -117,9 +117,9 @@ function stackDepthExceeded(statement: number): DatabaseError {
   return new DatabaseError({ sqlstate: "54001", message, detail: null, hint: null }, statement);
 }
 
-/** The engine. Connections to it can close without ending it, because its end discards data in memory. */
+/** The engine. It does not end when a connection closes, because its end discards data in memory. */
 class Engine {
-  /** The start of the engine; null before the first one, and after a failed one. */
+  /** The start of the engine; null before the first start, and after a failed start. */
   #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
   #isConnected = false;

@@ -14,7 +14,7 @@ import { connect, type SocketTransport } from "./socket_transport.ts";
 export interface PoolerFinding {
   /** Whether a connection finds its prepared statements again. */
   readonly keepsStatements: boolean;
-  /** Whether several connections share a server connection, or the transactions of one run on several. */
+  /** Whether connections share a server connection, or one connection has several server connections. */
   readonly sharesSession: boolean;
 }
 

@@ -142,7 +142,7 @@ function transactionsOf(pool: Pool, preparation: StatementPreparation) {
   } satisfies Partial<Database>;
 }
 
-/** Sends a notification. It is not logged as a use of the pool. */
+/** Returns the transaction of a notification. It is not logged as a use of the pool. */
 function notifyTransaction(channel: string, payload: string): Transaction {
   const text = "select pg_catalog.pg_notify($1, $2)";
   const statement: Statement = { text, params: [channel, payload], use: "none" };

@@ -66,7 +66,7 @@ function readArchive({ fs, zlib }: Files, file: string): Blob | null {
   }
 }
 
-/** Writes the archive under another name and renames it, so that no process reads half of it. */
+/** Writes the archive under another name, and then renames the file. So no process reads half of it. */
 async function writeArchive({ fs, path }: Files, file: string, dump: Blob): Promise<void> {
   const written = `${file}.${crypto.randomUUID()}`;
   const bytes = new Uint8Array(await dump.arrayBuffer());

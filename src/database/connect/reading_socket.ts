@@ -6,7 +6,7 @@ const bufferBytes = 64 * 1024;
 
 /** A socket that hands out received bytes without a copy. */
 interface ReadingSocket extends Socket {
-  /** Replaces the `data` events by a function. It must not use the bytes after it returns. */
+  /** Replaces the `data` events by a function, which must not use the bytes after it returns. */
   readInto(take: (chunk: Uint8Array) => void): void;
 }
 

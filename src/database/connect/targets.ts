@@ -61,7 +61,7 @@ function loginOf(options: ConnectionParameters): Settings {
   );
 }
 
-/** Maximum timeout. Timers count milliseconds in 31 bits, so a longer one would end at once. */
+/** Maximum timeout. Timers count milliseconds in 31 bits, so a longer timeout would end at once. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
 /** Returns the timeouts. If a timeout is not positive, it is left out, and the service's default applies. */

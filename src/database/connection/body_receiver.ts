@@ -31,7 +31,7 @@ export interface BodyReceiverOptions {
   readonly spool: BodySpool | null;
 }
 
-/** One body. It collects bytes until {@linkcode take}, and streams later ones. */
+/** Receives one body. Collects the bytes until {@linkcode take} is called, and streams later bytes. */
 export class BodyReceiver implements RowRun {
   #framing: BodyFraming | null = null;
   /** Length of the first row's value; null for SQL NULL. */

@@ -1,7 +1,7 @@
 /** Cancels the running statement of a connection. @module */
 import type { Clock } from "../../base/lib/clock.ts";
 
-/** Pauses between requests. After the last one the server is considered silent. */
+/** Pauses after each cancel request. After the last pause, the server is considered silent. */
 const pausesMs = [100, 900, 4000];
 
 interface CancelOptions {

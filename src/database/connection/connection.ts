@@ -31,8 +31,8 @@ export interface ConnectionOptions extends PreparingOptions {
   /** SQL that runs before the first transaction. It changes the session, so other clients of a
    * pooler would be affected. */
   readonly setup?: string;
-  /** `savepoint`: each transaction is a savepoint of the one that is open on the transport, and
-   * rolls back. Default: `own`. */
+  /** `savepoint`: each transaction is a savepoint of the transaction that is open on the transport,
+   * and rolls back. Default: `own`. */
   readonly transactions?: "own" | "savepoint";
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
@@ -130,8 +130,8 @@ export class Connection {
     this.#cancelRequests.start();
   }
 
-  /** Requeues pending transactions that can safely be sent again. Returns those that still await a
-   * reply here, because the server may have executed them with an effect. */
+  /** Requeues pending transactions that can safely be sent again. Returns the other transactions, which
+   * still await a reply here, because the server may have executed them with an effect. */
   requeuePending(): readonly PendingTransaction[] {
     this.#requeue(this.#pending().filter(isSafe));
     return this.#inFlight.filter(({ isSettled, body }) => !isSettled || body.streaming)

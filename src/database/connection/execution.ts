@@ -53,16 +53,16 @@ export class TransactionExecution {
   /** Whether ROLLBACK was sent after an error. */
   isRollingBack = false;
   failure: unknown = null;
-  /** Whether the server closed the connection during this transaction, and executed no later one. */
+  /** Whether the server closed the connection during this transaction, so it executed no later transaction. */
   wasTerminated = false;
   readonly #results: TransactionResults;
   #settlement: Settlement = "pending";
   /** Settles the result of the statements in flight; null between steps of an open transaction. */
   #settler: ResultSettler | null;
   #statements: readonly StatementInFlight[] = [];
-  /** Statements that undo what functions leave in the session. */
+  /** Statements that undo changes of the session by functions. */
   readonly #cleanup: readonly Statement[];
-  /** Number of statements at the begin that undo what earlier transactions left. */
+  /** Number of statements at the beginning that undo changes of the session by earlier transactions. */
   #cleanupLength = 0;
   /** Position after the last statement, which ends the transaction. */
   #endPosition = 0;
@@ -92,7 +92,7 @@ export class TransactionExecution {
       readonly form: ExecutionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
-      /** Statements that undo what the transaction leaves. Default: none. */
+      /** Statements that undo changes of the session by the transaction. Default: none. */
       readonly cleanup?: readonly Statement[];
     },
   ) {
@@ -136,12 +136,12 @@ export class TransactionExecution {
     return this.form === "implicit" ? this.#cleanup : [];
   }
 
-  /** Whether the server executes a statement that undoes what earlier transactions left. */
+  /** Whether the server executes a statement that undoes changes of the session. */
   get isCleaning(): boolean {
     return this.#position < this.#cleanupLength;
   }
 
-  /** Whether the execution begins with statements that undo what earlier transactions left. */
+  /** Whether the execution begins with statements that undo changes of the session. */
   get beginsClean(): boolean {
     return this.#cleanupLength > 0;
   }

@@ -1,4 +1,4 @@
-/** The prepared statements of one connection: (context, text) → name. @module */
+/** Names of the prepared statements of one connection, by context and text. @module */
 import { getOrMake } from "../../base/lib/group_by.ts";
 
 interface PreparedStatement {

@@ -1,4 +1,4 @@
-/** The results of a transaction: the result of its main statement, and the rows of the others.
+/** The results of a transaction: the result of its main statement, and the rows of other statements.
  * @module */
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import { joinText } from "../protocol/messages.ts";

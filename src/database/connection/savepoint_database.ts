@@ -18,9 +18,9 @@ const options = {
 } as const;
 
 /**
- * Runs transactions one at a time as savepoints. Each sees what was written in the open
- * transaction, and nothing of concurrent transactions. The isolation level is the open
- * transaction's. Bodies are complete, not streams.
+ * Runs transactions one at a time as savepoints. Each sees the writes of the open transaction, and
+ * nothing of concurrent transactions. They have the isolation level of the open one. Bodies
+ * are complete, not streams.
  */
 export class SavepointDatabase implements Database {
   #connection: Connection;
@@ -45,8 +45,8 @@ export class SavepointDatabase implements Database {
 
   /**
    * Runs statements as the login role. The next transactions see their effect. Resolves with the
-   * rows of the last one. Await it before the next call. Rejects with {@linkcode StatementError},
-   * after which the open transaction is aborted unless it runs in {@linkcode within}.
+   * rows of the last statement. Await the promise before the next call. Rejects with {@linkcode
+   * StatementError}; the open transaction is then aborted, unless {@linkcode within} made the call.
    */
   async run(text: string): Promise<readonly (readonly (string | null)[])[]> {
     await this.#queue;
@@ -56,7 +56,7 @@ export class SavepointDatabase implements Database {
     return results.at(-1)?.rows ?? [];
   }
 
-  /** Runs `use` in a savepoint, and undoes what {@linkcode run} changed since. Calls may nest. */
+  /** Runs `use` in a savepoint, and then undoes the changes of {@linkcode run} in it. Calls may nest. */
   async within<Result>(
     use: () => Promise<Result>,
     isKept: (result: Result) => boolean = () => false,

@@ -1,21 +1,21 @@
-/** The statements that undo what functions have left to the session. Sources: PostgreSQL documentation,
+/** The statements that undo changes of the session by functions. Sources: PostgreSQL documentation,
  * "DISCARD", and the view `pg_prepared_statements`. @module */
 import type { AccessMode, Statement } from "../transaction.ts";
 import type { PendingTransaction } from "./execution.ts";
 
 /** The state that a connection keeps between transactions. */
 export interface KeptState {
-  /** Whether it executes statements by their names, which a function could prepare again. */
+  /** Whether statements are executed by their names, which a function could prepare again. */
   readonly names: boolean;
-  /** Whether it has the defaults of {@linkcode connectionSetup}. */
+  /** Whether the session has the defaults of {@linkcode connectionSetup}. */
   readonly defaults: boolean;
 }
 
 /**
  * A function can read the names of prepared statements, and prepare another text under one of them.
- * The check then ends the connection, before a statement is executed by its name. It also ends it
- * for cursors WITH HOLD, and for channels that the session listens on. The check is the unnamed
- * statement, which functions cannot replace, and runs as the login role.
+ * The check ends such a connection, before a statement is executed by its name. It also ends a
+ * connection with cursors WITH HOLD, or with channels to which the session listens. The check is the
+ * unnamed statement, which functions cannot replace, and runs as the login role.
  */
 const checkText = (names: boolean) =>
   `select pg_catalog.set_config('role', 'none', false), pg_catalog.pg_advisory_unlock_all(),
@@ -54,7 +54,7 @@ export function cleanupStatements(state: KeptState, access: AccessMode): readonl
   ];
 }
 
-/** Follows an implicit transaction that may have left something to the session. */
+/** Follows an implicit transaction that may have changed the session. */
 export const emptyTransaction: PendingTransaction = {
   transaction: {
     access: "read only",

@@ -25,7 +25,7 @@ interface Preparation {
   readonly name: string;
 }
 
-/** Statements that one write prepares, by context and text. */
+/** Statements that a single write prepares, by context and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
 /** Position of the next statement in a write and in its transaction. */

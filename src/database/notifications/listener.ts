@@ -64,7 +64,7 @@ export class Listener {
     return this.#subscription !== null;
   }
 
-  /** Milliseconds since the connection was lost; 0 while it is open, `Infinity` before the first one. */
+  /** Milliseconds since the connection was lost; 0 while one is open, `Infinity` before the first one. */
   get lostForMs(): number {
     return this.isConnected ? 0 : this.options.now() - this.#lostAt;
   }
@@ -138,7 +138,7 @@ export class Listener {
     this.#track(probe.start(channel, (result) => onProbed(result, channel)));
   }
 
-  /** Adds a promise to the ones for which {@linkcode stop} waits. */
+  /** Adds a promise to the promises for which {@linkcode stop} waits. */
   #track(started: Promise<void>): void {
     const tracked = started.finally(() => void this.#unsettled.delete(tracked));
     this.#unsettled.add(tracked);

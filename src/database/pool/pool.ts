@@ -39,7 +39,7 @@ const closeTimeoutMs = 500;
 /** Period of the check for bodies that are not read, and of attempts to open connections. */
 const stallCheckMs = 1000;
 
-/** After the server refuses a connection, a pool with open connections opens no further ones for this time. */
+/** After a refused connection, a pool that still has connections opens no further connection for this time. */
 const refusalPauseMs = 1000;
 const slowCheckMs = 10;
 /** A short transaction that runs longer than this is no longer counted by the concurrency limit. */
@@ -368,8 +368,8 @@ export class Pool implements Database {
     return null;
   }
 
-  /** Requeues transactions that were sent after a slow one, or on a lost connection. Each is then
-   * executed alone. */
+  /** Requeues transactions that were sent after a slow transaction, or on a lost connection. Each is
+   * then executed alone. */
   #requeued(transactions: readonly QueuedTransaction[]): void {
     if (this.#closed !== null) {
       for (const { reject } of transactions) reject(errors.connectionLost(null));
@@ -380,7 +380,7 @@ export class Pool implements Database {
     this.#queue.rejectOverdue();
   }
 
-  /** Adds an idle connection. Starts work on other ones, too, because a share of the limit was released. */
+  /** Adds an idle connection. Starts work on all idle connections, because a share of the limit was released. */
   #offer(pooled: PooledConnection): void {
     if (this.#closed !== null) return close(pooled, "release");
     this.#idle.add(pooled);

@@ -65,7 +65,7 @@ export class PoolLimits {
     work.share = null;
   }
 
-  /** Records the length of a body. If the body was streamed, it has delayed the transactions after it. */
+  /** Records the length of a body. A streamed body has delayed the transactions after its transaction. */
   recordBody(
     queued: QueuedTransaction,
     bytes: number,

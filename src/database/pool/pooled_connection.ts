@@ -28,9 +28,9 @@ export interface PooledConnection {
   /** Number of flushes of the pool before the connection was opened. */
   readonly generation: number;
   idleSince: number;
-  /** Null while it is idle. */
+  /** Null while the connection is idle. */
   work: Work | null;
-  /** Null until the pool closes it. */
+  /** Null until the pool closes the connection. */
   closeReason: CloseReason | null;
 }
 

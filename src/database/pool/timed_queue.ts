@@ -57,7 +57,7 @@ export class TimedQueue extends WaitQueue {
   }
 
   /** Rejects the transactions that have waited too long. Searches the whole queue, because requeued
-   * ones precede transactions that have waited longer. */
+   * transactions precede transactions that have waited longer. */
   rejectOverdue(): void {
     const now = this.clock.now();
     const overdue = now - this.maxWaitMs;

@@ -23,11 +23,11 @@ export interface QueuedTransaction extends PendingTransaction, ListMember<Queued
   readonly serviceTime: ServiceTime | null;
   /** Whether the limit of large bodies applies to the transaction. */
   readonly expectsLargeBody: boolean;
-  /** Time of its arrival in the queue, in milliseconds of the pool's clock; 0 before that. */
+  /** Time of arrival in the queue, in milliseconds of the pool's clock; 0 before the arrival. */
   since: number;
-  /** Whether it was requeued, so that it is executed alone. */
+  /** Whether the transaction was requeued, so that it is executed alone. */
   isRequeued: boolean;
-  /** Stops listening for its caller to disconnect while it waits; null if nothing listens. */
+  /** Stops listening for the caller to disconnect while the transaction waits; null if nothing listens. */
   stopListening: (() => void) | null;
 }
 

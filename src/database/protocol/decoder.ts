@@ -2,7 +2,7 @@
  * documentation, "Message Formats". @module */
 import { backend } from "./messages.ts";
 
-/** Maximum length of messages other than rows and errors. A longer one means that the stream is out of step. */
+/** Maximum length of messages other than rows and errors. A longer message means that the stream is out of step. */
 const maxMessageBytes = 256 * 1024 * 1024;
 
 /** The rest of a longer error is discarded. PostgreSQL quotes whole values in error messages. */

@@ -54,7 +54,7 @@ export function readServerError(payload: Uint8Array, sql = ""): ServerError {
   };
 }
 
-/** The fields of the protocol that name what an error concerns. */
+/** The fields of the protocol that name the subject of an error. */
 const subjectFields = {
   relation: "t",
   column: "c",

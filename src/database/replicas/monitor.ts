@@ -13,8 +13,8 @@ const periodMs = 250;
 /** A connection outside of the pool, for queries about the state of a server. */
 export interface ServerProbe {
   /**
-   * Returns the first row of a statement. Rejects if the server cannot be reached or refuses it, and with
-   * `requestTimeout` if it does not answer within {@linkcode maxAnswerMs}.
+   * Returns the first row of a statement. Rejects if the server cannot be reached or refuses the
+   * statement, and with `requestTimeout` if no answer arrives within {@linkcode maxAnswerMs}.
    */
   ask(statement: Statement): Promise<ResultColumns>;
   close(): Promise<void>;

@@ -26,7 +26,7 @@ export class PrimaryMonitor {
     this.#barrier = new CommitBarrier(options.probe, options.clock);
   }
 
-  /** Null while it is unknown. */
+  /** Null while the timeline is unknown. */
   get timeline(): number | null {
     return this.#timeline;
   }

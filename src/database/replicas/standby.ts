@@ -49,7 +49,7 @@ export class Standby {
   /** The standby has the state that the primary had at this time; see {@linkcode LagRing.freshAt}. */
   #freshAt = -Infinity;
   #timeline: number | null = null;
-  /** Read again after each failure, because another server may have the address. */
+  /** The identifier is read again after each failure, because another server may have the address. */
   #systemIdentifier: string | null = null;
   /** Whether the identifier was compared with the primary's. */
   #isIdentified = false;
@@ -83,7 +83,7 @@ export class Standby {
     return this.#isServing ?? false;
   }
 
-  /** Whether it executes reads: it is healthy, and its lag is within the limit. */
+  /** Whether the standby executes reads: it is healthy, and its lag is within the limit. */
   get isFit(): boolean {
     const { lagMs } = this;
     return lagMs !== null && lagMs <= this.options.maxLagMs();
@@ -188,7 +188,7 @@ export class Standby {
     this.#report();
   }
 
-  /** Reports whether it executes reads, if that has changed. */
+  /** Reports whether the standby executes reads, if this has changed. */
   #report(): void {
     const isUnknown = this.#health === "healthy" && this.lagMs === null;
     // The lag is unknown until the first samples of the primary.
