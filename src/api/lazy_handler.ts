@@ -47,7 +47,7 @@ type PassedOptions = Pick<
   "fetch" | "now" | "observe" | "schemaCache" | "schemaCacheMaxAge" | "tenant"
 >;
 
-/** Dependencies of a handler other than its configuration. Optional ones are absent by default. */
+/** Dependencies of a handler other than its configuration. Default of optional dependencies: absent. */
 export interface HandlerDependencies extends Partial<PassedOptions> {
   readonly embeddedInit?: string;
   /** Extensions of the embedded database. */

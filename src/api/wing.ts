@@ -15,15 +15,15 @@ import type { HandleApi, PathOpener } from "./handler/handler.ts";
 
 /** The parts that a wing adds, all of which are optional. */
 export interface Wing extends PathOpener {
-  /** Name of its folder. */
+  /** Name of the wing's folder. */
   readonly name: string;
-  /** Its options, which become fields of the configuration. */
+  /** Options of the wing, which become fields of the configuration. */
   readonly options?: OptionTable;
-  /** Its errors, which the reference lists with the errors of the API. */
+  /** Errors of the wing, which the reference lists with the errors of the API. */
   readonly errors?: Readonly<Record<string, ErrorDefinition<never>>>;
   /** Rejects with an `Error` of one line if a package is missing that the configuration requires. */
   readonly requirePackages?: (config: Config) => Promise<void>;
-  /** In the order of `--help`. */
+  /** Commands of the wing, in the order of `--help`. */
   readonly commands?: readonly Command[];
   /** Data for the console, by path of the admin server. */
   readonly adminData?: (appState: AppState, options: AdminDataOptions) => AdminData;
@@ -47,7 +47,7 @@ export interface Watcher {
 
 /** The console of a thread. It records requests, and shows them on the admin server. */
 export interface AdminConsole extends Pick<Watcher, "observe" | "stop"> {
-  /** Whether it currently records requests, so that their times must be measured. */
+  /** Whether the console records requests now, so that their times must be measured. */
   readonly isWatched: boolean;
   /** Adds a line of the diagnostic log. */
   addLine(line: string): void;

@@ -182,14 +182,14 @@ async function planUncached(
       { complete, isChecked: guard === null, isWhole: needs === "text" },
     );
   const { request } = first;
-  // The first plan may lack columns that are not cached. They are read, and it is replaced.
+  // The first plan may lack columns that were not cached. They are read, and the request is planned again.
   const isOutdated = await columns?.readUnknown() === true;
   const planned = isOutdated ? plan(request, cache, config) : first.planned;
   if (part === null) stopwatch.lap("plan");
   if (planned.kind === "options") return planned;
   if (planned.kind === "root") return { kind: "root", request, plan: planned, cache };
   const query = part?.references?.query(planned) ?? queryOf(planned);
-  // Requests of one shape have the same plan only if it does not depend on the role.
+  // Plans that depend on the role are not cached, because roles share the plan of a shape.
   if (shape !== null && columns === null) {
     planCache.insert(shape, { pieces, payload: request.payload, reader, query });
   }

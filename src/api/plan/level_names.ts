@@ -19,7 +19,7 @@ export function isKeyed(item: FieldItem): item is KeyedItem {
 export const ownNames: LevelNames = { isOwn: () => true, item: () => undefined };
 
 interface LevelRows {
-  /** Null when unknown. */
+  /** The relation of the rows; null if unknown. */
   readonly relation: Relation | null;
   /** Columns of rows that have no relation; null if unknown. */
   readonly columns: ReadonlySet<string> | null;

@@ -43,7 +43,7 @@ export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean
 }
 
 /** Returns whether the plan may run a function that changes the session, for example a setting, for
- * later transactions on the connection. A function declared `STABLE` can do so, too. */
+ * later transactions on the connection. Also functions declared `STABLE` can change the session. */
 export function mayChangeSession(plan: RetryCandidate, cache: SchemaCache): boolean {
   const excluded = cache.derived(sessionFunctions);
   if (excluded === null || plan.kind === "call") return true;

@@ -76,7 +76,7 @@ export function jsonLine(
   return onOneLine(stripped(json, format.stripped));
 }
 
-/** Returns the lines of one row, each with a line feed. A single value that is an array has several. */
+/** Returns the lines of one row, each with a line feed. A single value that is an array has several lines. */
 function jsonLines(format: LinesFormat, rows: BodyRows): Sql {
   const { scalarColumn, single } = rows;
   if (!single || scalarColumn === null) return sql`${jsonLine(format, rows)} || E'\\n'`;

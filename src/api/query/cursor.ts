@@ -55,7 +55,7 @@ function placementOf({ direction, nulls }: Pick<PlannedOrder, "direction" | "nul
 
 interface KeyedTerm {
   readonly value: Sql;
-  /** Null for NULL. */
+  /** Value of the term at the position of the cursor; null for SQL NULL. */
   readonly key: Sql | null;
   readonly nullable: boolean;
   readonly isDescending: boolean;

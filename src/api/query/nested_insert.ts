@@ -130,7 +130,7 @@ class LevelWriter {
       : [];
     const effect = level.conflict?.resolution;
     if (effect === "find" && (level.isReferred || level.around === null)) {
-      // A separate statement sees rows that other transactions committed while the previous one
+      // A separate statement sees rows that other transactions committed while the previous statement
       // waited.
       const writes = [
         this.#insertMissing(level, number, "inserted"),
@@ -236,8 +236,8 @@ class LevelWriter {
     return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
   }
 
-  /** Renders a second insert, for rows that existed at the first one and were then deleted by other
-   * transactions. */
+  /** Renders a second insert, for rows that existed at the first insert, and that other transactions
+   * then deleted. */
   #insertMissing(level: InsertLevel, number: number, attempt: "inserted" | "repeated"): Sql {
     const isFirst = attempt === "inserted";
     const table = nameOf(level.relation);

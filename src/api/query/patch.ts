@@ -117,8 +117,8 @@ function withoutNull(json: Sql, column: PatchedColumn): Sql {
   return column.type === "jsonb" ? value : converted(value, column);
 }
 
-/** Renders the error of an operation on a value. It depends on the column's value or the document,
- * because Citus evaluates expressions without columns before it knows which rows fail. */
+/** Renders the error of an operation on a value. The expression depends on the column's value or the
+ * document, because Citus evaluates expressions without columns before it knows which rows fail. */
 function failure(
   { number }: { readonly number: number },
   value: PatchValue,

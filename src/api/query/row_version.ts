@@ -56,11 +56,11 @@ export interface UntaggedResult {
   readonly total: Sql;
   /** Stores the rows for later operations of a batch; null if they are not stored. */
   readonly kept?: Sql | null;
-  /** Renders the metadata columns after the total. They depend on the column that stores the rows,
-   * so that it is evaluated first. */
+  /** Renders the metadata columns after the total. They depend on `kept`, so that PostgreSQL
+   * evaluates `kept` first. */
   readonly metadata: (kept: Sql | null) => readonly Sql[];
   readonly body: Sql;
-  /** Version of the single row; NULL if there are more or no rows. */
+  /** Version of the single row; NULL unless there is exactly one row. */
   readonly version: Sql;
   readonly from: Sql;
   readonly format: BodyFormat;
@@ -108,8 +108,8 @@ function optional(value: Sql | null | undefined, name: Sql): readonly Sql[] {
   return value === null || value === undefined ? [] : [sql`${value} as ${name}`];
 }
 
-/** Renders the tag. It is NULL if the body is NULL. The total is the end of the hashed text, so
- * that it cannot be confused with a body. */
+/** Renders the tag. The tag is NULL if the body is NULL. The total is the end of the hashed text, so
+ * that a total cannot be confused with a body. */
 function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
   const end = sql`E'\\n' || coalesce(${result}.${total}, '')`;
   const isBinary = (format.kind === "aggregate" || format.kind === "value") && format.binary;

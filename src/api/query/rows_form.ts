@@ -29,8 +29,8 @@ const maxValueRows = 1000;
 
 /**
  * Number of rows that are sent in the first result row. Each further row is a separate result row.
- * So a small response costs no more than a single value. A large one begins early, and its values
- * stay far below PostgreSQL's limit of 1 GB.
+ * So a small response costs no more than a single value. A large response begins early, and its
+ * values stay far below PostgreSQL's limit of 1 GB.
  */
 const firstRows = 100;
 

@@ -19,7 +19,7 @@ const writing: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"])
 export function chooseSchema(
   { method, headers }: {
     readonly method: string;
-    /** By lower-case name. */
+    /** Headers by lower-case name. */
     readonly headers: Readonly<Record<string, string>>;
   },
   { dbSchemas }: ProfileConfig,

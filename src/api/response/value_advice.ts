@@ -1,5 +1,5 @@
-/** Hints for values that PostgreSQL rejects. The error does not name the column or parameter; the
- * request and its plan show the possible ones. @module */
+/** Hints for values that PostgreSQL rejects. The error does not name the column or parameter. The
+ * request and its plan show which columns and parameters are possible. @module */
 import { fieldsOfCondition } from "../plan/values/planned_values.ts";
 import type { Condition, ReadNode } from "../plan/read_node.ts";
 import { readOf } from "../plan/plan.ts";
@@ -36,7 +36,7 @@ const refusals: Readonly<Record<string, (receiver: Receiver) => boolean>> = {
 /** Maximum number of listed columns. A longer list does not help. */
 const maxListed = 5;
 
-/** Names the column or parameter whose type a value does not match, or the possible ones. */
+/** Names the column or parameter whose type a value does not match, or all that are possible. */
 export function valueAdvice({ code }: { readonly code: string }, context: AdviceContext) {
   const receivers = receiversOf(context)?.filter((receiver) => refusals[code]!(receiver)) ?? [];
   const { misfits, fitting } = sortedFilters(receivers, context);

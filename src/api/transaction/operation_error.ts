@@ -3,7 +3,7 @@ import type { FailedOperation } from "../../base/errors/service_error.ts";
 
 /** The error of a batch, and the operation that failed. `cause` determines the response. */
 export class OperationError extends Error {
-  /** Null for the batch as a whole. */
+  /** Null if the batch failed as a whole. */
   readonly operation: FailedOperation | null;
 
   constructor(cause: unknown, operation: FailedOperation | null) {

@@ -103,7 +103,7 @@ export interface RequestWork {
   readonly key: RequestKey | null;
 }
 
-/** A body in chunks. Each is a parameter of one execution of the main statement. */
+/** A body in chunks. Each chunk is a parameter of one execution of the main statement. */
 export interface DividedParam {
   /** The parameter's value in the query. */
   readonly placeholder: ParamValue;

@@ -54,7 +54,7 @@ export function schemaMetadataOf({ rows }: TransactionResult): string | null {
 export type KeyedWork = Pick<RequestWork, "batch" | "operations"> & { readonly key: RequestKey };
 
 /** Builds the transaction that reads the stored reply of a key, with the settings of the request.
- * It may write, because the function before each request may. */
+ * The transaction may write, because `db-pre-request` may write. */
 export function buildReplayScript(
   { operations, batch, key }: KeyedWork,
   owner: TransactionOwner,

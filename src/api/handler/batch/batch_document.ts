@@ -17,9 +17,9 @@ export interface BatchOperation {
   readonly index: number;
   readonly id: string;
   readonly method: string;
-  /** As sent. */
+  /** The URL as sent. */
   readonly url: string;
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   /** Null without a body. */
   readonly body: Uint8Array | null;

@@ -111,7 +111,7 @@ function readTarget(text: string): ReferenceTarget | null {
   return { shape: "array", column: segments[1]! };
 }
 
-/** At most four digits. */
+/** Matches the index of a row, which has at most four digits. */
 const rowIndex = /^(?:0|[1-9][0-9]{0,3})$/;
 
 function readPart(pointer: string): ResultPart | null {

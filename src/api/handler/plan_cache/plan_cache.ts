@@ -38,8 +38,8 @@ export interface PlannedRequest {
 /** The statements of a request shape. Parameters are constants, or values of the request. */
 interface QueryTemplate {
   readonly query: Query;
-  /** Source of each parameter, by statement in the order of {@linkcode mapStatements}: the index of
-   * a value in the shape, or one of the constants below. */
+  /** For each statement, in the order of {@linkcode mapStatements}: the source of each parameter. It
+   * is the index of a value in the shape, or one of the constants below. */
   readonly sources: readonly (readonly number[])[];
 }
 

@@ -179,9 +179,9 @@ function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<str
 const maxColumns = 1664;
 
 /**
- * Returns the minimum number of columns of a node, including those that spreads add. Throws
- * PostgreSQL's error 54011 if a node exceeds its limit. This happens before the statement is
- * rendered, because every ancestor repeats the columns of a spread.
+ * Returns the minimum number of columns of a node, including columns that spreads add. Throws
+ * PostgreSQL's error 54011 if a node exceeds PostgreSQL's limit. The check precedes the rendering,
+ * because every ancestor repeats the columns of a spread.
  */
 function countColumns({ fields, relation, children }: SelectNode): number {
   let columns = 0;

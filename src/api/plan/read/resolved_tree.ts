@@ -101,8 +101,8 @@ function resolveChildren(
   });
 }
 
-/** Returns the items of an embed with unique keys. An explicit item takes precedence over `*`, a
- * later one over an earlier one. */
+/** Returns the items of an embed with unique keys. An explicit item takes precedence over `*`, and a
+ * later item over an earlier item. */
 function uniqueFields(
   { fields, leftOut }: SelectLevel,
   relation: Relation | null,

@@ -3,8 +3,8 @@ import { cachedColumn, type FieldScope } from "./fields.ts";
 import type { PlannedValue } from "../read_node.ts";
 import { printedType } from "./type_names.ts";
 
-/** Returns the type below all domains, in the form of `format_type`; null if unknown. The type of a
- * cast may lack its schema. */
+/** Returns the type of a value, in the form of `format_type`; for a domain, its base type. Null if
+ * unknown. The type of a cast may lack its schema. */
 export function typeOf(value: PlannedValue, scope: FieldScope): string | null {
   switch (value.kind) {
     case "column": {

@@ -57,7 +57,7 @@ export type InsertStep =
 /** A nested insert. Level 0 is the root. */
 export interface NestedInsert {
   readonly levels: readonly InsertLevel[];
-  /** In the order of execution. */
+  /** The steps in the order of execution. */
   readonly steps: readonly InsertStep[];
   /** Columns that identify rows of the root. */
   readonly key: readonly string[];

@@ -9,7 +9,7 @@ import type {
 import type { WrittenColumn } from "./written_column.ts";
 
 export interface PatchedColumn extends WrittenColumn {
-  /** Type below all domains, as the catalogue prints it. */
+  /** Type as `format_type` prints it; for a domain, its base type. */
   readonly baseType: string;
   /** Labels of an enum; empty for other types. */
   readonly enumLabels: readonly string[];

@@ -33,7 +33,7 @@ export interface WrittenColumn {
 /** A type for which PostgreSQL cannot convert a JSON object. */
 export type HstoreType = "hstore" | "hstore[]";
 
-/** Returns the name of a type below all domains, without its schema, if it is hstore; otherwise null. */
+/** Returns the name of a base type without its schema, if the type is hstore; otherwise null. */
 export function hstoreType(baseType: string): HstoreType | null {
   return (/(?:^|\.)(hstore(?:\[\])?)$/.exec(baseType)?.[1] ?? null) as HstoreType | null;
 }

@@ -91,8 +91,8 @@ const noTimeout: BodyTimeout = { milliseconds: 0, schedule };
  * Throws `102` if the body breaks off or is malformed, `130` if it is too large, `133` if it
  * stalls, and the errors of the checks.
  *
- * A body is long if it, or its `Content-Length`, exceeds {@linkcode maxShortBytes}. A compressed or
- * chunked body is also treated as long.
+ * A body is long if its length, or its `Content-Length`, exceeds {@linkcode maxShortBytes}. A
+ * compressed or chunked body is also treated as long.
  */
 export async function receiveBody(
   request: Request,

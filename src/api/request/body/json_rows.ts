@@ -96,7 +96,7 @@ export class JsonRowsScan {
     return this.#scanner.end() ? this.rows() : { kind: "malformed" };
   }
 
-  /** Records that a row has other keys than the previous ones. */
+  /** Records that a row has other keys than the previous rows. */
   #differ(): void {
     if (this.#mayVary) this.#doVary = true;
     else this.isMixed = true;

@@ -295,7 +295,7 @@ function isUtf8(bytes: Uint8Array, decoder: TextDecoder): boolean {
   }
 }
 
-/** Table of ASCII characters: 1 for those that need no escape in a string. */
+/** Table of bytes: 1 for ASCII characters that need no escape in a string. */
 const isPlain = Uint8Array.from(
   { length: 256 },
   (_, code) => code >= 0x20 && code < 0x80 && code !== quote && code !== backslash ? 1 : 0,

@@ -31,13 +31,13 @@ export type PatchOperation =
 
 /** An object of a merge patch. Its members change the members of the object at this path. */
 export interface MergedObject {
-  /** Its path in the document. */
+  /** Path of the object in the document. */
   readonly path: readonly string[];
   /** Keys whose members are removed. */
   readonly removed: readonly string[];
   /** Members that are objects, which are merged recursively. */
   readonly objects: readonly (readonly [key: string, object: MergedObject])[];
-  /** Number of objects, including this one. */
+  /** Number of objects: this object and all objects inside of it. */
   readonly size: number;
 }
 

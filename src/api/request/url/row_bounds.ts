@@ -64,7 +64,7 @@ interface Level {
   offset: bigint | null;
 }
 
-/** Parses parameters whose names end in `limit` or `offset`. The last one of a level applies. */
+/** Parses parameters whose names end in `limit` or `offset`. The last parameter of a level applies. */
 export function readLimits(params: readonly ValuedParam[]): Limits {
   if (params.length === 0) return noLimits;
   const levels = new Map<string, Level>();

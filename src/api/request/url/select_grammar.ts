@@ -155,7 +155,7 @@ function relationOrField(
   return isMergeAction(item) && scanner.skip("::") ? { ...item, cast: cast(scanner) } : item;
 }
 
-/** Returns whether an item is `merge_action()`: what an upsert did with the row, or an embed of that name. */
+/** Returns whether an item is `merge_action()`: the action of an upsert, or an embed of this name. */
 export function isMergeAction({ schema, target, hint, join, select }: SelectRelation): boolean {
   return schema === undefined && target === "merge_action" && hint === null && join === null &&
     select.length === 0;

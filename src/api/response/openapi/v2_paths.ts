@@ -90,7 +90,7 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
   return Object.fromEntries(writable ? operations : operations.slice(0, 1));
 }
 
-/** Names of the headers that the configuration enables; null for disabled ones. */
+/** Names of the headers that the configuration enables; null for disabled headers. */
 export type V2Headers = Readonly<
   Record<"bookmark" | "idempotencyKey" | "ifMatch" | "ifNoneMatch", string | null>
 >;
