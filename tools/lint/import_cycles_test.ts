@@ -1,28 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
+import { type Graph, readGraph } from "./import_graph.ts";
 
-const root = new URL("../../", import.meta.url);
-
-/** Static imports and re-exports, `import()`, and `import("…")` types. */
-const relativeImports =
-  /(?:^(?:import|export|\})[^;"/]*\bfrom\s*|\bimport\s*\(\s*)"(\.[^"]+\.tsx?)"/gm;
-
-type Graph = ReadonlyMap<string, readonly string[]>;
-
-async function readGraph(folder: URL, graph = new Map<string, readonly string[]>()) {
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    const entry = new URL(isDirectory ? `${name}/` : name, folder);
-    if (isDirectory) await readGraph(entry, graph);
-    else if (/\.tsx?$/.test(name)) {
-      const found = (await Deno.readTextFile(entry)).matchAll(relativeImports);
-      graph.set(pathOf(entry), Array.from(found, ([, to]) => pathOf(new URL(to!, entry))));
-    }
-  }
-  return graph;
-}
-
-function pathOf({ href }: URL): string {
-  return href.slice(root.href.length);
-}
+const src = new URL("../../src/", import.meta.url);
 
 /** Walks all files, and returns a cycle for each import that leads back to a file of the current path. */
 function cyclesOf(graph: Graph): readonly string[] {
@@ -66,7 +45,7 @@ Deno.test("finds a cycle, and no cycle in files with the same import", () => {
 });
 
 Deno.test("no files of src import each other in a cycle, also not for types", async () => {
-  deepStrictEqual(cyclesOf(await readGraph(new URL("src/", root))), []);
+  deepStrictEqual(cyclesOf(await readGraph(src)), []);
 });
 
 Deno.test("finds folders that import each other by different files", () => {
@@ -76,7 +55,7 @@ Deno.test("finds folders that import each other by different files", () => {
 });
 
 Deno.test("no parts of a folder of src import each other in a cycle", async () => {
-  const graph = await readGraph(new URL("src/", root));
+  const graph = await readGraph(src);
   const cycles = [...foldersOf(graph)].flatMap((folder) =>
     cyclesOf(partsOf(folder, graph)).map((cycle) => `${folder}: ${cycle}`)
   );
