@@ -163,7 +163,7 @@ export class LiveGroup {
     return true;
   }
 
-  /** Resolves with the result of a run that begins now, without a pause. Rejects with its error. */
+  /** Resolves after a run that begins now, without a pause. Rejects with the error of the run. */
   async renewed(): Promise<void> {
     if (this.#state === "ended") throw groupEnded();
     if (this.#state === "resting" || this.#state === "failed") {

@@ -146,7 +146,7 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
   };
 }
 
-/** Checks the GET of a client by the guard. The header `Accept` is left out, because this server has set it. */
+/** Returns the guard for a client's GET. It ignores the header `Accept`, which this server has set. */
 function guardOfReads(guard: RequestGuard): RequestGuard {
   return {
     succeeded: (exchange) => guard.succeeded?.(exchange),

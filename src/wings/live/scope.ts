@@ -21,7 +21,7 @@ export interface LiveScope {
   readonly type: keyof typeof scopeTypes;
 }
 
-/** Tables by oid, with their scope if there is one. */
+/** Tables by oid, with their scope; null for a table without a scope. */
 export type DependentTables = ReadonlyMap<number, LiveScope | null>;
 
 /** Tables whose records make a group run, with the scope value of these records; null for any value. */

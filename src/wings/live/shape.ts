@@ -37,8 +37,8 @@ export function plainShape(
   return { path, query: equivalentQuery(params), profile, schema: "{}" };
 }
 
-/** Returns the live query for the parameters. As in Electric, all values are texts of PostgreSQL.
- * Throws `186` for rows that no filter can select. */
+/** Returns the live query for the parameters. As in Electric, rows have values as
+ * PostgreSQL prints them. Throws `186` for rows that no filter can select. */
 export function readShape(
   params: readonly QueryParam[],
   acceptProfile: string | null,

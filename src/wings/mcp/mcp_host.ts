@@ -235,7 +235,7 @@ class HostedMessage implements McpMessage {
   #contextOf({ subject, isReadOnly }: McpCall): Context {
     const context = this.host.contextOf(this.exchange.context);
     const { snapshot, snapshot: { config } } = context;
-    // Plans do not depend on this option, so the plan cache can be used.
+    // Plans do not depend on `db-read-only`, so the plan cache can be used.
     if (isReadOnly) {
       return { ...context, snapshot: { ...snapshot, config: { ...config, dbReadOnly: true } } };
     }

@@ -8,7 +8,7 @@ import { callTool, type CheckArguments, listTools } from "./tools.ts";
 
 export type Library = typeof import("@modelcontextprotocol/server");
 
-/** Responds to the message of a session. Its body is parsed. */
+/** Responds to the message of a session. `body` is the parsed message. */
 export type AnswerMessage = (session: Session, body: unknown) => Promise<Response>;
 
 /** Milliseconds for which clients may cache the list of tools. */

@@ -44,7 +44,7 @@ export class Session {
     return this.message.snapshot.cache;
   }
 
-  /** Returns the schema in an argument. Throws `InvalidParams` if it is not exposed. */
+  /** Returns the schema of an argument, or the first schema. Throws `InvalidParams` for an unexposed schema. */
   schemaOf(schema: string | undefined): string {
     const { dbSchemas } = this.config;
     if (schema === undefined) return dbSchemas[0]!;

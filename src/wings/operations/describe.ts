@@ -64,7 +64,7 @@ function planOf(operation: OperationLine, { cache, config }: Snapshot): DataPlan
   return planned;
 }
 
-/** Returns an example of a body that matches the pattern. It has the same plan as each such body. */
+/** Returns an example of a body that matches the pattern. All such bodies have the same plan. */
 function examplePayload(body: BodyPattern | null, format: PayloadFormat): Payload {
   const pattern = body?.kind === "members" ? body : null;
   const keys = (pattern?.members ?? []).map(({ name }) => name).sort();

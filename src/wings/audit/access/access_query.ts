@@ -21,7 +21,7 @@ export type AccessRow = readonly [
   schema: string,
   name: string,
   events: number,
-  /** Whether a view reads as its owner although `security_invoker` could be set. */
+  /** Whether a view reads as its owner, which `security_invoker` could change. */
   isOwnerView: boolean,
   columnCount: number,
   /** Each policy with its command and the positions of its roles in `roles`; null for all roles. */

@@ -82,7 +82,7 @@ const [comma, space, dot] = [", ", " ", "[.]"].map((text) =>
   new RegExp(`${text}(?=(?:[^"]*"[^"]*")*[^"]*$)`)
 ) as [RegExp, RegExp, RegExp];
 
-/** Returns whether words of a list are missing in another. */
+/** Returns whether words of a list are missing in another list. */
 function lacks(list = "", others = ""): boolean {
   const words = new Set(others.split(space));
   return list !== "" && list.split(space).some((word) => !words.has(word));
@@ -150,7 +150,7 @@ function namesOf(subject: string): string {
   return parametersOf(subject).map((each) => each.split(space)[0]).sort().join();
 }
 
-/** Returns whether each call of an older signature is possible with a newer one. */
+/** Returns whether each call of an older signature is possible with a newer signature. */
 function accepts(newer: string, older: string): boolean {
   const [own, others] = [new Set(parametersOf(newer)), new Set(parametersOf(older))];
   const required = (each: string) => each.replace(/ = default$/, "");

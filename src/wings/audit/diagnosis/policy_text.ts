@@ -5,7 +5,7 @@
 export interface PolicyText {
   /** Number of parts that PostgreSQL computes for each row, although they do not depend on it. */
   readonly count: number;
-  /** The condition with each such part in a subquery; null if that could change its meaning. */
+  /** The condition with subqueries for the parts of `count`; null if the meaning could change. */
   readonly wrapped: string | null;
 }
 
@@ -41,7 +41,7 @@ const name = /^(?!(?:true|false)$)["\p{Ll}\p{Lo}_]/u;
 const brackets: ReadonlyMap<string, string> = new Map([["(", ")"], ["[", "]"], ["CASE", "END"]]);
 const maxLength = 10_000;
 
-/** Parses a condition. One longer than 10,000 characters has no parts. */
+/** Parses a condition. A condition of more than 10,000 characters has no parts. */
 export function readPolicyText(text: string, names: PolicyNames): PolicyText {
   const words = text.length > maxLength ? [] : readWords(text, names);
   const ranges: Range[] = [];

@@ -39,7 +39,7 @@ export interface CatalogueFacts {
   readonly filledSchemas: readonly string[];
   /** Functions without required parameters, at most a thousand, unquoted: `schema.name`. */
   readonly functions: readonly string[];
-  /** Request roles without `statement_timeout`; empty if the login role has one. */
+  /** Request roles without `statement_timeout`; empty if the login role has a timeout. */
   readonly rolesWithoutTimeout: readonly string[];
   /** Whether an enabled event trigger sends notifications on `db-channel`. */
   readonly hasReloadTrigger: boolean;
@@ -110,7 +110,7 @@ export const distributedStatement: Statement = {
   use: "rows",
 };
 
-/** Returns the name of a path with one segment, for a relation; null for other paths. */
+/** Returns the segment of a path with one segment, which may name a relation; null for other paths. */
 function relationOfPath(path: string | null): string | null {
   const [, segment, ...more] = path?.split("/") ?? [];
   return segment === undefined || more.length > 0 ? null : segment;

@@ -66,7 +66,7 @@ export interface FunctionFacts {
 export interface OwnerFacts {
   /** Quoted for SQL. */
   readonly sql: string;
-  /** Whether the connected role has the owner's privileges, and may change its default privileges. */
+  /** Whether the connected role has the owner's privileges, and may change the owner's default privileges. */
   readonly isOurs: boolean;
 }
 

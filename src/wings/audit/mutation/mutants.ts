@@ -39,7 +39,7 @@ function grantMutants({ relation, role, action, may, columns }: AccessCell): rea
   ];
 }
 
-/** Returns the mutants of a policy. If it has both USING and WITH CHECK, one of them changes at a time. */
+/** Returns the mutants of a policy. If it has both USING and WITH CHECK, a mutant changes only one of them. */
 function policyMutants(cells: readonly AccessCell[]): readonly Mutant[] {
   const pairs = cells.flatMap((cell) => cell.policies.map((policy) => ({ policy, cell })));
   const groups = groupBy(pairs, ({ policy, cell }) => `${policy.name} on ${cell.relation}`);

@@ -56,7 +56,7 @@ export async function mutationText(files: readonly NamedCases[]) {
   };
 }
 
-/** Runs the cases, first those whose request names the relation. Returns whether one fails. */
+/** Returns whether a case fails. Cases whose request names the relation run first. */
 async function isNoticed(state: CaseState, { name, file }: NamedCases, { relation }: Mutant) {
   const word = relation.replace(/^[^.]*\.|\(.*/g, "");
   const isOther = ({ target }: CaseRequest) => target.includes(word) ? 0 : 1;

@@ -168,7 +168,7 @@ function readHeader(line: string, number: number): readonly [name: string, value
   return [name, value];
 }
 
-/** Returns the text of a file with responses added to cases that lack one. Line endings are unchanged. */
+/** Returns the text of a file, and adds missing responses to its cases. Line endings are unchanged. */
 export function withAnswers(text: string, results: readonly CaseResult[]): string {
   const lines = text.split(/(\r\n?|\n)/);
   for (const { case: { expectation, line }, answer } of results) {

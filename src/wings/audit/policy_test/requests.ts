@@ -213,7 +213,7 @@ function nestedInserts(
   });
 }
 
-/** Returns calls of a function, one per relation. A row of the relation has the arguments, by their types. */
+/** Returns calls of a function, one per relation. Arguments are values of a row, chosen by type. */
 export function callsOf(
   { name, parameters }: Routine,
   targets: readonly RelationTarget[],

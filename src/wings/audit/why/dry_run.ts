@@ -15,7 +15,7 @@ export class DryRun {
   transaction: Transaction | null = null;
   /** Whether a write was planned without error. */
   isPlanned = false;
-  /** Whether the function before the request was left out, because it writes. */
+  /** Whether `db-pre-request` was left out, because it writes. */
   leftOutPreRequest = false;
   readonly database: Database;
 

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Table requests that this browser has shown, and those that the reader has pinned. @module */
+/** Table requests that this browser has shown, and requests that the reader has pinned. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import { signal } from "@preact/signals";
 import { hrefOf, type PageRoute, routeOf } from "./route.ts";

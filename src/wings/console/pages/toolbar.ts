@@ -118,7 +118,7 @@ function embedMenu({ relation, query, onQuery }: ToolbarProps): View {
   `;
 }
 
-/** Returns the `select` item for a relationship, with a hint if another one has the same target. */
+/** Returns the `select` item for a relationship, with a hint if another relationship has the same target. */
 export function embedItem(
   { kind, origin, foreign: [, name], hint, pairs, isForward }: ConsoleRelationship,
   all: readonly ConsoleRelationship[],

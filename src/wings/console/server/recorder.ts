@@ -27,7 +27,7 @@ export interface RecentRequest {
   readonly sql: string | null;
 }
 
-/** Requests of one thread, for the recorder of another. */
+/** Requests of one thread, for the recorder of another thread. */
 export interface RecordedRequests {
   readonly newest: readonly RecentRequest[];
   readonly slow: readonly RecentRequest[];
