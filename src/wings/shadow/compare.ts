@@ -142,8 +142,8 @@ class AnswerComparison {
     }).sort((one, other) => one.run - other.run || (one.text < other.text ? -1 : 1));
   }
 
-  /** Returns a text that is the same for equal values: without ignored values, members by name,
-   * rows in order. */
+  /** Returns a text that is the same for equal values. Leaves out ignored values, sorts members by name,
+   * and rows as by `#elements`. */
   #text(value: unknown, place: string): string {
     if (this.#isNoise(place)) return "";
     if (typeof value !== "object" || value === null || place.length > maxPlaceChars) {

@@ -69,8 +69,8 @@ const policiesApply = (role: string, table: string) =>
  * Parameters: exposed and extra schemas as JSON arrays, a role to include, the only role or NULL,
  * the maximum number of objects of each kind. `steps` are the relations below a view. `checked` is
  * the role that reads a relation; NULL is the caller. `stored` is the owner of a materialized view,
- * which is refreshed with the rights of the owner. `written` are the writes that reach a relation.
- * They only reach the first one in the rule of a view, without INSTEAD OF triggers and rules.
+ * which is refreshed with the rights of the owner. `written` are the writes that reach a relation. A
+ * write reaches the first relation in the rule of a view without INSTEAD OF triggers and rules.
  */
 export const accessQuery = `with recursive ${inputs},
 callers as materialized (
