@@ -28,7 +28,7 @@ export function formOf(request: ApiRequest, snapshot: Snapshot): Form {
   const { action, schema, query, preferences, headers } = request;
   const { canonical: _, unused: __, limit: ___, offset: ____, hasLimits: _____, ...parts } = query;
   const operands: FormOperand[] = [];
-  // The value of an argument is compared elsewhere if its name is also the name of a filter or a clause.
+  // An argument whose name is also a filter or a clause is compared as the filter or clause.
   const doubles = new Set([
     ...query.clauses.map(({ name }) => name),
     ...query.filters.map(({ value }) => value.field.name),

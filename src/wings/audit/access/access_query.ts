@@ -39,9 +39,9 @@ type RightsRow = readonly [
 ];
 
 /**
- * Access to the relations below a view, as the roles that read them. `past` and `bounded` are the
- * tables whose policies do not apply, and do apply. `missing` are GRANTs for reads that would fail,
- * and `unread` the actions that need them. `writes` are the granted writes.
+ * Access to the relations below a view, as the roles that read them. `past` are tables whose policies
+ * do not apply, and `bounded` are tables whose policies apply. `missing` are GRANTs for reads that
+ * would fail, and `unread` the actions that need them. `writes` are the granted writes.
  */
 type Below = readonly [past: List, bounded: List, missing: List, unread: number, writes: number];
 

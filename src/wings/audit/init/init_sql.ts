@@ -229,8 +229,8 @@ export function theseSchemas(count: number): string {
   return count === 1 ? "this schema" : "these schemas";
 }
 
-/** Returns SQL that revokes EXECUTE on functions that are created later, one statement for each owner.
- * The role that applies the SQL owns a new schema. */
+/** Returns SQL that revokes EXECUTE on functions that are created later, one statement for each owner
+ * of functions. In a new schema, the owner is the role that applies the SQL. */
 function laterFunctions({ owners }: TargetFacts): readonly string[] {
   const revoke = "revoke execute on functions from public;";
   if (owners.length === 0) return [`alter default privileges ${revoke}`];
