@@ -168,8 +168,8 @@ export interface Database {
    * Runs a transaction. The receiver of the reply owns its body and reads or discards it: a stream
    * that is neither read nor discarded keeps a connection busy. If the `caller` disconnects, a
    * running or queued read is canceled; a write runs to its end. If the deadline is exceeded, a
-   * queued transaction rejects with `134`. A running one is canceled, and PostgreSQL reports the
-   * result.
+   * queued transaction rejects with `134`. A running transaction is canceled, and PostgreSQL reports
+   * the result.
    *
    * If the block has the end `open`, the result has the open transaction. The caller must end it.
    *

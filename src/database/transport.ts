@@ -1,9 +1,9 @@
 /** The byte stream to PostgreSQL and back: a socket, or the embedded engine. @module */
 
 export interface TransportEvents {
-  /** The chunk is valid during the call only. */
+  /** Receives bytes. The chunk is valid during the call only. */
   data(chunk: Uint8Array): void;
-  /** The transport is closed; `reason` is for the log. Emitted once. */
+  /** Called once, when the transport is closed; `reason` is for the log. */
   closed(reason: string): void;
 }
 

@@ -2,7 +2,7 @@
 import { concat } from "../protocol/decoder.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 
-/** The used member of `PGlite`. */
+/** The member of `PGlite` that the transport uses. */
 interface ByteEngine {
   execProtocolRaw(message: Uint8Array): Promise<Uint8Array>;
 }

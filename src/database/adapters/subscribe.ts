@@ -6,7 +6,7 @@ import { executeSingle, singleStatementOptions } from "../connection/single_stat
 import type { Subscription, SubscriptionEvents } from "../database.ts";
 import { connect } from "./socket_transport.ts";
 
-/** Maximum time of an answer. The connection is then closed. */
+/** Maximum time of an answer. If none arrives, the connection is closed. */
 const maxSilenceMs = 5000;
 /** Maximum time of the first LISTEN, which reads the server's queue of notifications. */
 const maxOpeningMs = 30_000;

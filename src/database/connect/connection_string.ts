@@ -32,8 +32,8 @@ function parseUri(text: string): ConnectionParameters {
   ]);
 }
 
-/** Throws an `Error` for an invalid port. The error omits the text, which may be part of a password
- * with a slash. */
+/** Throws an `Error` for an invalid port. The error omits the text: if a password contains a slash,
+ * a part of the password may be in the place of the port. */
 export function checkPort(port: string): void {
   const number = /^\d{1,5}$/.test(port.trim()) ? Number(port) : 0;
   if (port.trim() === "" || (number >= 1 && number <= 65535)) return;
@@ -54,7 +54,7 @@ function readParameter(pair: string, query: string): readonly [keyword: string, 
   if (value !== undefined && isKeyword(name)) return [name, value];
   throw new Error(
     query.includes("@")
-      // The text before an @ may be the rest of a password with a question mark.
+      // If a password contains a question mark, its rest is in the place of parameters, before an @.
       ? "the connection string has an unknown parameter, or a special character that is not " +
         "percent-encoded"
       : value === undefined

@@ -5,7 +5,7 @@ import { errorMessage } from "../../base/errors/error_message.ts";
 export interface ServerState {
   /** Whether the server is a standby. */
   readonly inRecovery: boolean;
-  /** Transactions are read-only by default. */
+  /** Whether transactions are read-only by default. */
   readonly readOnly: boolean;
 }
 

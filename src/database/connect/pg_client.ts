@@ -31,7 +31,7 @@ export interface Socket {
   unref?(): void;
 }
 
-/** The used members of `pg.Client`; its published types lack some of them. */
+/** The members of `pg.Client` that svc uses. The published types of `pg` lack some of them. */
 export interface Client {
   connect(): Promise<unknown>;
   on(event: "error", listener: (error: Error) => void): this;
@@ -50,7 +50,7 @@ export async function openClient(settings: Settings): Promise<Client> {
   const client = new (pg as unknown as { Client: new (settings: Settings) => Client }).Client(
     settings["sslmode"] === "allow" ? { ...settings, ssl: false } : settings,
   );
-  // Without a listener, an error after connecting would be uncaught: the socket reports it.
+  // The socket reports errors after connecting, which would be uncaught here without a listener.
   client.on("error", () => {});
   const parameters = new Map<string, string>();
   client.parameters = parameters;
@@ -160,7 +160,7 @@ const systemReasons: ReadonlyMap<unknown, string> = new Map([
 
 function reasonOf({ code, severity, message }: PgFailure, host: string): string {
   if (code === "28P01" && !message.startsWith(wrongPassword)) {
-    // The server's messages are in another language: tools look for the English words.
+    // If the server's messages are in another language, tools still find the English words.
     return `FATAL:  ${wrongPassword} (${message})`;
   }
   if (typeof severity === "string") return `${severity}:  ${message}`;

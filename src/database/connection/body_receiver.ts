@@ -7,8 +7,8 @@ import { errors } from "../../base/errors/catalogue.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
-/** If at most this much of an abandoned body is left, the connection reads it to its end. Otherwise
- * it is closed. */
+/** If at most this much of an abandoned body is left, the connection reads the rest. Otherwise the
+ * connection is closed. */
 const maxDrainedBytes = 1024 * 1024;
 
 /** Smaller bodies are collected, because a stream would cost more than waiting. */
@@ -41,7 +41,7 @@ export class BodyReceiver implements RowRun {
   #drainedBytes = 0;
   #held: HeldBytes | null = null;
   #hasEnded = false;
-  /** Whether further rows have continued the body: its closing has not arrived yet. */
+  /** Whether further rows continue the body, so that its closing is still to come. */
   isContinued = false;
   /** The stream of the body; null before {@linkcode take}, and when all bytes have arrived. */
   #stream: BodyStream | null = null;
@@ -173,8 +173,8 @@ export class BodyReceiver implements RowRun {
     return this.options.mayStream && (this.#valueLength ?? 0) > maxHeldBytes;
   }
 
-  /** Holds back the last bytes of a value that further rows may continue: the closing of the body
-   * comes after them. */
+  /** Holds back the last bytes of a value that further rows may continue, because the closing of the
+   * body comes after these rows. */
   #withoutClosing(bytes: Uint8Array): Uint8Array {
     if (this.#framing === null || this.isContinued || !this.#isValueStreamed) return bytes;
     const left = this.#valueLength! - this.#framing.closing.length - this.#receivedBytes;

@@ -5,7 +5,7 @@ import type { Clock } from "../../base/lib/clock.ts";
 const pausesMs = [100, 900, 4000];
 
 interface CancelOptions {
-  /** Sends one request. */
+  /** Sends one cancel request. */
   readonly send: () => void;
   /** Called when the statement still runs after the last pause, 5 s after the first request. */
   readonly onSilent: () => void;

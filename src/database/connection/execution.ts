@@ -32,7 +32,7 @@ export interface PendingTransaction extends ResultSettler {
 export interface StatementInFlight extends ReturningStatement {
   readonly text: string;
   readonly runsUserCode: boolean;
-  /** `planContext` that the statement is prepared for; null for all. */
+  /** `planContext` for which the statement is prepared; null if it is valid for all. */
   readonly context: string | null;
   /** Name of the prepared statement that this execution creates, or null. */
   readonly preparing: string | null;
@@ -178,7 +178,7 @@ export class TransactionExecution {
     const isolation = block?.isolation ?? "read committed";
     const begin = beginStatements[access][isolation];
     if (min === null || isolation === "read committed") return [begin, ...checks];
-    // The check has a separate transaction, because its snapshot would be older than the position.
+    // The check runs in an earlier transaction, so that the snapshot of this one is not older.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
   }
 
@@ -193,7 +193,7 @@ export class TransactionExecution {
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
     if (!this.transaction.walPosition?.isReturned || this.#end === "rollback") return statements;
     this.#positionReading = statements.length;
-    // After COMMIT, this statement runs as the login role.
+    // After COMMIT, the statement runs as the login role, so functions must not replace its text.
     return [...statements, { ...positionStatement, isUnnamed: this.#blockCleanup.length > 0 }];
   }
 
@@ -274,7 +274,7 @@ export class TransactionExecution {
 
   /** Returns whether a prepared statement is unknown to the server, or can no longer run as planned. */
   #isStale({ isStale }: ServerError): boolean {
-    // After the last statement the server is at the end of an implicit transaction.
+    // If all statements have ended, the error belongs to the commit of an implicit transaction.
     return isStale && this.statement !== undefined && !this.#isBound;
   }
 

@@ -1,5 +1,5 @@
 /** A database on one connection with an open transaction. Each transaction of this database is a
- * savepoint there. @module */
+ * savepoint in the open transaction. @module */
 import { readVersion } from "../server_version.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { systemClock } from "../../base/lib/clock.ts";

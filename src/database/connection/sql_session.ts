@@ -35,7 +35,7 @@ export interface TextResult {
 /** Reports that the connection is lost; the message is the reason. */
 export class ConnectionClosedError extends Error {}
 
-/** Skips no payload: a session reads tags, notices and column names. */
+/** Table of skipped payloads. It is empty: a session reads tags, notices and column names. */
 const noEvents = new Uint8Array(256);
 
 export class SqlSession {

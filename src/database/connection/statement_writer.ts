@@ -91,7 +91,7 @@ export class StatementWriter {
     return this.#encoder.take();
   }
 
-  /** Records that the server has prepared a statement; the next write closes one that it replaces. */
+  /** Records that the server has prepared a statement. The next write closes the statement it replaces. */
   remember({ context, text, preparing }: StatementInFlight): void {
     if (preparing === null) return;
     const replaced = this.#prepared.remember(context, text, preparing);
@@ -150,7 +150,7 @@ export class StatementWriter {
 
   /**
    * Returns the name of a prepared statement, or null. A function of an earlier transaction may
-   * have deallocated all statements. svc can repeat a transaction only if PostgreSQL reports that
+   * have deallocated all statements. svc can repeat a transaction only if PostgreSQL reports this
    * before user-defined code runs. After such code, a statement must therefore not be older than
    * the statements before it.
    */

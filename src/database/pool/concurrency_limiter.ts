@@ -137,7 +137,7 @@ const minSamples = 2;
 /** Maximum factor by which the minimum grows. If it grew faster, it would follow the load, which
  * grows with the number of connections. */
 const growth = 1.01;
-/** Minimum growth in milliseconds, so that the minimum can leave 0. */
+/** Growth in milliseconds that is added, so that a minimum of 0 can grow. */
 const minGrowthMs = 0.0002;
 /** After a transaction that delayed other transactions, this many transactions of its kind run alone before the
  * kind is pipelined again. */

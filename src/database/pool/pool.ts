@@ -102,7 +102,7 @@ export class Pool implements Database {
     { resolve, reject }: ResultSettler,
   ): QueuedTransaction {
     const { kind } = transaction;
-    // In a session that is shared all transactions are blocks, which are never pipelined.
+    // In a shared session, all transactions are blocks, which are never pipelined.
     const isMeasured = kind !== null && !this.#session.sharesSession;
     return {
       transaction,
@@ -159,7 +159,7 @@ export class Pool implements Database {
       { connection, maxMs, clock: this.options.clock },
       (settler) => this.#execute(pooled, [this.#queuedOf(question, null, settler)]),
     );
-    // The query is not a use of the connection.
+    // The query does not restart the idle time of the connection.
     pooled.idleSince = idleSince;
   }
 
@@ -189,8 +189,8 @@ export class Pool implements Database {
   }
 
   #enqueue(queued: QueuedTransaction): void {
-    // While transactions wait, an idle connection is left for transactions that the concurrency
-    // limit does not hold.
+    // If a connection is idle while transactions wait, the concurrency limit holds these
+    // transactions, but perhaps not this one.
     if (this.#idle.count > 0 && this.#limits.mayStart(queued)) {
       return this.#execute(this.#idle.take()!, [queued]);
     }

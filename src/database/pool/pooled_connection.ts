@@ -138,7 +138,7 @@ export function destroyUnread(
   }
 }
 
-/** Destroys the connection that has waited longest for the reader of a body, if that was long. */
+/** Destroys the connection that has waited longest for the reader of a body, if the wait is too long. */
 export function destroySlowestReader(connections: Iterable<PooledConnection>): void {
   let slowest: PooledConnection | null = null;
   let longestMs = maxContendedStallMs;

@@ -50,7 +50,7 @@ export interface RowRun {
 /** Receives the messages of a {@linkcode FrameDecoder} in the order of arrival. */
 export interface FrameSink {
   event(type: number): void;
-  /** Any other message except a row. The payload is valid during the call only. */
+  /** Receives a message that is not a row. The payload is valid during the call only. */
   message(type: number, payload: Uint8Array): void;
   /** Returns whether the sink wants the row that begins; otherwise the row is skipped. */
   wantsRow(): boolean;

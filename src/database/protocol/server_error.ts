@@ -67,7 +67,7 @@ function subjectOf(fields: ReadonlyMap<string, string>, sql: string): ErrorSubje
     const text = fields.get(field);
     return text === undefined ? [] : [[name, text]];
   });
-  // The SQL of a function has its position in `p`.
+  // For the SQL of a function, the position is in the field `p`.
   const position = fields.get("P") ?? fields.get("p");
   const names = namesAt(fields.get("q") ?? sql, Number(position ?? 0));
   return {

@@ -7,7 +7,7 @@ import { parseLsn } from "../wal_position.ts";
 /** Maximum time of an answer, in milliseconds. */
 export const maxAnswerMs = 1000;
 
-/** Four queries a second, which bounds the error of the lag. */
+/** Time between two queries. It bounds the error of the measured lag. */
 const periodMs = 250;
 
 /** A connection outside of the pool, for queries about the state of a server. */

@@ -91,8 +91,8 @@ export class PrimaryMonitor {
 }
 
 const periodMs = 2;
-/** A commit that takes longer is not waited for. Clients may hold transactions open, while a commit
- * takes one round trip. */
+/** The barrier does not wait longer for a transaction. A commit takes one round trip, but clients may
+ * hold transactions open. */
 const maxCommitMs = 100;
 
 /** Reads the identifiers of the running transactions that have one: `741,745`. */
