@@ -23,8 +23,8 @@ export interface Handler {
    */
   (request: Request, info?: RequestInfo): Promise<Response>;
   /**
-   * Resolves when a schema cache is available: the one of the options, or the loaded one. Rejects
-   * with an `Error` if the first load fails, which the handler retries, and after `close()`.
+   * Resolves when a schema cache is available, which is in the options or was loaded. Rejects with
+   * an `Error` if the first load fails, which the handler retries, and after `close()`.
    */
   ready(): Promise<void>;
   /**

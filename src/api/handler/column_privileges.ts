@@ -15,7 +15,7 @@ const maxPairs = 1000;
  * REVOKE takes effect after the first request that PostgreSQL refuses. */
 export class ColumnPrivileges {
   readonly #database: Pick<Database, "transaction">;
-  /** By role and relation. */
+  /** Columns by role and relation. */
   readonly #columns = new Map<string, ReadonlySet<string>>();
 
   constructor(database: Pick<Database, "transaction">) {

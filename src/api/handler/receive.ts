@@ -62,7 +62,7 @@ function belowPrefix(
 
 /** Returns the header `apikey` as a value of `Authorization`; null if it is absent or has no effect. */
 function apiKeyOf({ headers }: RawRequest, { apiKeys, jwtApikeyHeader }: Config): string | null {
-  // The first of several headers applies, as for tokens.
+  // If the header is repeated, the first one applies, as for tokens.
   const key = headers["apikey"]?.split(", ", 1)[0];
   if (key === undefined || !(jwtApikeyHeader || apiKeys !== null && isOpaque(key))) return null;
   return `Bearer ${key}`;

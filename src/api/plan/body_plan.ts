@@ -73,8 +73,8 @@ export class BodyPlan {
     return this.#keys.plan;
   }
 
-  /** Returns whether several statements may insert the rows of the payload; for null, whether any
-   * payload could be divided so. */
+  /** Returns whether several statements may insert the rows of the payload; for null, whether this is
+   * possible for some payload. */
   isDivisible(payload: Payload | null): boolean {
     if (this.#input.request.action.kind !== "insert") return false;
     return isDivisibleInsert(payload === null ? this.planHead()! : this.planKeys(payload));

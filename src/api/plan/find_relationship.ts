@@ -103,7 +103,7 @@ function singlePair({ pairs }: KeyRelationship): ColumnPair | undefined {
   return pairs.length === 1 ? pairs[0] : undefined;
 }
 
-/** Describes a candidate. `prefix` is the schema before its name in `select`. */
+/** Describes a candidate. `prefix` is the schema before the candidate's name in `select`. */
 function describe(
   relationship: KeyRelationship | JunctionRelationship,
   prefix: string,

@@ -296,7 +296,7 @@ function checkPreferences({ action, preferences }: ApiRequest): void {
   const { kind } = action;
   const isBounded = kind === "update" || kind === "delete" ||
     kind === "call" && action.method === "POST";
-  // Other requests do not apply `max-affected`, so that an unreadable number has no effect.
+  // Only these requests apply `max-affected`. In others, an unreadable number is not an error.
   const invalid = isBounded
     ? preferences.invalid
     : preferences.invalid.filter((token) => !token.startsWith(maxAffectedPrefix));

@@ -132,8 +132,8 @@ const numberColumn = ownName("number");
 
 /**
  * Returns a body in CSV. Each row is followed by its number, so that the header can be made from
- * the first row without collecting all. Whole rows are only used here, because Citus cannot pass a
- * row without a type between servers.
+ * the first row without collecting all rows. Whole rows are only used here, because Citus cannot
+ * pass a row without a type between servers.
  */
 function csvBody(format: CsvFormat, { isVersioned = false }: BodyRows): Sql {
   const number = sql`${rowsAlias}.${numberColumn}`;

@@ -76,7 +76,7 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
   if (returning === "none" && kept.length === 0) return sql`select 1 from ${keys}`;
   const key = nested.key.map((name) => [ident(name), keyValue(root, alias, name)] as const);
   if (read === null && kept.length === 0) {
-    // The response has the key alone.
+    // The response contains only the key.
     return sql`select ${join(key.map(([name, value]) => sql`${value} as ${name}`))} from ${keys}`;
   }
   const table = nameOf(relation);

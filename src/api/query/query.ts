@@ -90,7 +90,7 @@ export interface ResultOptions {
   readonly explain: Explain | null;
   /** How the result gets its entity tag, or null. The tag is the last column before the body. */
   readonly tagging: Tagging | null;
-  /** Replaces the body by one whose objects have further members. Default: none. */
+  /** Replaces the body by a body whose objects have further members. Default: none. */
   readonly substitute?: BodyWithMembers;
   /** Position of a batch operation to whose rows later operations refer. A setting stores the rows.
    * Default: none. */
@@ -359,8 +359,8 @@ function updatedRows(plan: MutatePlan): Sql {
 
 const sourceCount = sql`(select pg_catalog.count(*) from ${source})`;
 
-/** Renders the number of affected rows, because embeds, their conditions and aggregates change the
- * number of result rows. */
+/** Renders the number of affected rows. The number of result rows may differ, because of embeds,
+ * their conditions and aggregates. */
 function affectedRows({ read }: MutatePlan): Sql {
   if (read === null) return nullText;
   const { embeds, conditions, kind } = read.root;

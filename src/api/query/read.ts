@@ -64,7 +64,7 @@ export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
 
 export interface VersionedRows {
   readonly version: VersionSource;
-  /** Returns the row. Citus cannot pass a `record` between servers. */
+  /** The form of the row. Citus cannot pass a `record` between servers. */
   readonly row: "columns" | "json" | "record" | QualifiedName;
 }
 

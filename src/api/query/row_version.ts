@@ -13,7 +13,7 @@ export const rowColumn = ownName("row");
 /** Source of a row's version: the row of the relation, or a column of RETURNING. */
 export type VersionSource = RowVersion | { readonly kind: "returned" };
 
-/** Renders the version of a row, with its name: 16 hexadecimal digits. */
+/** Renders the version of a row as a named column: 16 hexadecimal digits. */
 export function renderVersion(version: VersionSource, row: Sql): Sql {
   switch (version.kind) {
     case "system":

@@ -182,7 +182,7 @@ function otherParameter({ subject }: ErrorFields, context: AdviceContext): strin
   return isUnlike ? `${relation.name} has no column ${name}` : null;
 }
 
-/** Corrects an embed: by its schema, or by a relation between. Corrects `max(price)` to `price.max()`. */
+/** Corrects an embed: by its schema, or by a relation in between. Corrects `max(price)` to `price.max()`. */
 function embedPath({ subject }: ErrorFields, context: AdviceContext): string | null {
   const { cache, config, pieces } = context;
   const { relation: from = "", embed: to = "" } = subject ?? {};
@@ -232,7 +232,7 @@ function functionName(fields: ErrorFields, context: AdviceContext): string | nul
   return `Perhaps you meant /rpc/${pathSegment(routine.name)}${names && ` with ${names}`}`;
 }
 
-/** A JSON text in a form is the name of a field. curl sends forms unless a header names a type. */
+/** Returns the hint for JSON that was read as the name of a form's field. curl sends forms by default. */
 export function formBody({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
   const isForm = pieces.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
   return isForm && /^\s*[{[]/.test(subject?.column ?? subject?.names?.[0] ?? "")

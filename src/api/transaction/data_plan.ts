@@ -1,5 +1,5 @@
 /**
- * The plans that need a transaction, and its properties: access mode and isolation level. @module
+ * The plans that need a transaction, and the transaction's access mode and isolation level. @module
  */
 import type {
   AccessMode,

@@ -226,7 +226,7 @@ export function positionOf(
   );
 }
 
-/** From the least strict one. */
+/** The isolation levels, from the least strict to the strictest. */
 export const isolationLevels: readonly IsolationLevel[] = [
   "read committed",
   "repeatable read",
@@ -266,7 +266,7 @@ function maxCostOf(
 }
 
 const savepoint = control("savepoint svc_operation");
-/** The end of the savepoint ends the access mode that is set in it. */
+/** Sets an access mode that is valid until the end of the savepoint. */
 const readOnly = control("set transaction read only");
 const release = control("release savepoint svc_operation");
 

@@ -139,7 +139,7 @@ function listed(words: readonly string[]): string {
 const operationMembers = ["id", "method", "url", "headers", "body", "refs"] as const;
 const methods = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"];
 
-/** `ids` are the names of earlier operations. */
+/** Reads one operation. `ids` are the names of earlier operations. */
 function readOperation(
   text: Uint8Array,
   index: number,

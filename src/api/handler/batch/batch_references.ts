@@ -145,7 +145,7 @@ export interface ReferenceContext {
   readonly cache: SchemaCache;
 }
 
-/** The references of one operation. Its methods are called in this order. */
+/** The references of one operation. Its methods are called in the order in which they are declared. */
 export class OperationReferences {
   readonly #context: ReferenceContext;
   #body: JsonPayload | null = null;

@@ -166,7 +166,7 @@ const reservedSegments: ReadonlySet<string> = new Set(["order", "and", "or", "li
 function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
   if (value === null) return { kind: "literal", key: `\0?${name}` };
   if (reservedNames.has(name)) return literalOf(name, value);
-  // The text of `@name`, which values pass on as a parameter.
+  // The text of `@name` becomes a parameter of the statement wherever a value uses it.
   if (name.startsWith("@")) return { kind: "value", key: `\0@${name}`, value };
   if (reservedSegments.has(name.slice(name.lastIndexOf(".") + 1))) {
     const isOffset = name === "offset" && /^[1-9][0-9]{0,8}$/.test(value);

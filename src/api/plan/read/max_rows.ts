@@ -8,7 +8,7 @@ export function lowerMaxRows(configured: number | null, tagged: number | undefin
   return tagged === undefined ? configured : Math.min(configured ?? tagged, tagged);
 }
 
-/** Returns the number of rows after which the root is truncated; null if it cannot be. */
+/** Returns the number of rows after which the root is truncated; null if it is never truncated. */
 export function cutOf(
   plan: ReadRoot,
   { last, first }: RowBounds,

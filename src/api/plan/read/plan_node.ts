@@ -186,7 +186,7 @@ function planOrder(term: OrderTerm, node: SelectNode, filters: AggregateFilters)
   return { kind: "related", embed, key: field.name, path: field.path, direction, nulls };
 }
 
-/** Returns the column of an embed by which a term orders; null if an item of the embed has its name as key. */
+/** Returns the embed's column by which a term orders; null if an item of the embed has this key. */
 function columnOfEmbed({ relation, field }: OrderTerm, node: SelectNode): RelatedOperand | null {
   if (relation === null || !node.reads) return null;
   const child = node.children[positionOf(node, relation)!]!;

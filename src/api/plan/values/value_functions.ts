@@ -115,7 +115,7 @@ const distances: readonly (readonly [name: string, operator: string])[] = [
   ["strict_word_distance", "<->>>"],
 ];
 
-/** Aggregates. Extensions and users define the first ones for further types. */
+/** Aggregates. For the first of them, extensions and users may define further types. */
 const aggregates: readonly FunctionRow[] = [
   ["count([distinct])", "count($d$0)"],
   ["sum([distinct])", "sum($d$0)"],

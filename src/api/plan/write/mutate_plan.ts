@@ -59,7 +59,7 @@ interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly precondition?: WritePrecondition;
   /**
    * Whether an upsert counts updated rows by `xmax`, which requires the privilege to select the
-   * whole table. Used for Citus, which rejects the setting that is used otherwise. Default: false.
+   * whole table. Used for Citus, which rejects the setting that other upserts use. Default: false.
    */
   readonly countsByXmax?: true;
 }

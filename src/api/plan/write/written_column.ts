@@ -58,8 +58,8 @@ export function textColumn(name: string, relation: Relation, cache: SchemaCache)
   return isJson(baseType) && column.fromJson === null ? { ...column, fromJson: "text" } : column;
 }
 
-/** Returns how a function's parameter is read from a member of the body; `isText` as in {@linkcode
- * textColumn}. */
+/** Returns how a function's parameter is read from a member of the body. `isText` is whether members
+ * are texts that are parsed as by {@linkcode textColumn}. */
 export function argumentFromJson(
   { baseType }: Pick<Parameter, "baseType">,
   { isText }: { readonly isText: boolean },

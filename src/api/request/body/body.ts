@@ -37,7 +37,7 @@ export interface LongBodyChecks {
   /** Runs when the decoder knows the keys of the body. */
   readonly keys?: OnKeys;
   /** Returns whether several statements may insert the rows of the payload; for null, whether
-   * any payload could be divided so. Default: they may not. */
+   * this is possible for some payload. Default: it is never possible. */
   readonly isDivisible?: (payload: Payload | null) => boolean;
 }
 

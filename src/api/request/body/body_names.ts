@@ -4,7 +4,7 @@
 /** Maximum number of names that are stored. Further names are only counted. */
 export const maxNames = 4096;
 
-/** Bytes that are read of a longer name. Names in PostgreSQL have at most 63 bytes. */
+/** Maximum number of bytes of a name that are read. Names in PostgreSQL have at most 63 bytes. */
 export const maxNameBytes = 1024;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -30,7 +30,7 @@ export function shortName(text: string): string {
   return text.length > maxNameBytes ? `${text.slice(0, maxNameBytes)}…` : text;
 }
 
-/** Collects the bytes of a name that arrives in several chunks, up to the bytes that are read. */
+/** Collects the first bytes of a name that arrives in several chunks. */
 export class NameBuffer {
   /** Size of the buffer: one more byte than is read, so that {@linkcode nameText} recognises a name
    * that is too long. */

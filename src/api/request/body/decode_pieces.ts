@@ -1,10 +1,10 @@
 /** Decodes the chunks of a body without blocking the event loop. @module */
 import type { BodyDecoder } from "./body_decoder.ts";
 
-/** Number of bytes that a decoder receives at a time, which takes it some milliseconds at most. */
+/** Number of bytes that a decoder receives at a time. To decode them takes at most some milliseconds. */
 const sliceBytes = 64 * 1024;
 
-/** Number of bytes that are read and written between two pauses, which takes some milliseconds. */
+/** Number of bytes, of input and output, between two pauses. To decode them takes some milliseconds. */
 const maxBytesPerTurn = 256 * 1024;
 
 /** Yields the decoded chunks, each valid until the next. Calls `pause` after some milliseconds of work. */

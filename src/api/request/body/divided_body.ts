@@ -29,9 +29,9 @@ export interface BodyStart {
 }
 
 /**
- * Returns the payload of a body with its rows in chunks: the rows in `start`, and those that the
- * decoder returns later. A file stores them until the body ends, so that no connection waits for
- * the client. Throws `102`, `133` and `135`.
+ * Returns the payload of a body with its rows in chunks: the rows in `start`, and the rows that the
+ * decoder returns later. A file stores the rows until the body ends, so that no connection waits
+ * for the client. Throws `102`, `133` and `135`.
  */
 export async function divideBody(
   payload: JsonPayload,

@@ -37,7 +37,7 @@ const expects = {
   nothing: 9,
 } as const;
 
-/** Maximum nesting. PostgreSQL parses JSON recursively, and its limit is lower. */
+/** Maximum nesting. The limit of PostgreSQL, which parses JSON recursively, is lower. */
 const maxDepth = 65_536;
 
 export class JsonScanner {

@@ -29,7 +29,7 @@ function term(scanner: Scanner): OrderTerm {
   return { ...ordered, ...placement(scanner) };
 }
 
-/** A column of an embed, or a longer operand in it. */
+/** Parses a column of an embed, or another operand in the embed. */
 function relatedTerm(
   relation: string,
   operand: RelatedOperand,

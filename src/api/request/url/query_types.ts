@@ -95,8 +95,8 @@ export interface Filter {
   readonly field: Field;
   /** The compared value, if it is more than the field. `field` is then the value's first name. */
   readonly operand?: Operand;
-  /** Whether a column that has the field's name, if there is one, is compared in place of
-   * `operand`. Set if a parameter's name is the compared value. */
+  /** Whether a column that has the field's name takes precedence over `operand`. Set if the name of
+   * a parameter is the compared value. */
   readonly prefersColumn?: true;
   readonly negated: boolean;
   readonly operation: Operation;
@@ -160,7 +160,7 @@ export interface NamedClause extends AtLevel<Clause> {
 }
 
 export type ColumnItem =
-  /** The keys of the level's objects. */
+  /** `*`: the keys of the level's objects. */
   | { readonly kind: "all" }
   | { readonly kind: "column"; readonly name: string }
   | NestedItem;

@@ -165,7 +165,7 @@ export class Scanner {
     }
   }
 
-  /** Parses by a production. If it fails, restores the position and drops its records. */
+  /** Parses by a production. If it fails, restores the position, and drops the tokens that it recorded. */
   attempt<T>(production: Production<T>): T | undefined {
     const { position } = this;
     const silent = this.#silent;
