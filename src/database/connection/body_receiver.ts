@@ -89,7 +89,7 @@ export class BodyReceiver implements RowRun {
     return this.#framing === null || this.#hasEnded ? this.#wholeLength : null;
   }
 
-  /** Whether the body is streamed: it is too large to wait for, or must not wait. */
+  /** Whether the body is streamed, because it is too large to wait for, or its framing is eager. */
   get isLarge(): boolean {
     if (Math.max(this.#valueLength ?? 0, this.#receivedBytes) > maxHeldBytes) return true;
     return this.isContinued && !this.#hasEnded && this.#framing?.isEager === true;

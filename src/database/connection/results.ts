@@ -25,7 +25,7 @@ export interface ReturningStatement {
 type TextRow = readonly (string | null)[];
 
 const noRows: TextRow[] = [];
-/** The body of a result that no statement has given a body. */
+/** The empty body of a result whose statements return no body. */
 const noBody: ResultBody = { length: null, content: new Uint8Array(0) };
 
 /** Receives rows of the statement that the server executes. */

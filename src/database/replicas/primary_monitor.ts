@@ -156,7 +156,7 @@ interface PositionSample {
 /** Maximum number of samples. For a long span, they are further apart. */
 const maxSamples = 1000;
 
-/** Samples of the last milliseconds, oldest first. */
+/** Samples of the last `spanMs` milliseconds, oldest first. */
 export class LagRing {
   #samples: PositionSample[] = [];
   #newest: PositionSample | null = null;
@@ -188,7 +188,7 @@ export class LagRing {
    * position precedes all samples. */
   freshAt(lsn: bigint, now: number): number {
     const newest = this.#newest;
-    // Up to this age, the newest sample is treated as the primary's current position.
+    // Until the next answer is overdue, the newest sample is treated as the current position.
     const isNewest = newest !== null && lsn >= newest.lsn && now - newest.time <= maxAnswerMs;
     return isNewest ? now : this.#sampledAt(lsn);
   }

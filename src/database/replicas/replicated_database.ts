@@ -211,8 +211,8 @@ function discard({ body, open }: TransactionResult): void {
   open?.end("rollback").catch(() => {});
 }
 
-/** Calls a function at the end of a transaction: at once, or when the caller ends an open transaction.
- * `repeat` ends a second transaction as the caller has ended the first. */
+/** Calls `follow` at the end of a transaction: at once; for an open transaction, when the caller ends
+ * it. `repeat` waits for another transaction, and ends it in the same way. */
 async function atEnd(
   started: Promise<TransactionResult>,
   follow: (
