@@ -121,8 +121,8 @@ export interface HandlerOptions extends HandlerConfig {
    */
   readonly schemaCache?: SchemaCacheDump | null;
   /**
-   * Seconds after which a request triggers a load of the schema cache in the background, counted
-   * from the creation of the handler or the last load. Default: `Infinity`.
+   * Maximum age of the schema cache in seconds, from the creation of the handler or the last load. A
+   * later request triggers a load in the background. Default: `Infinity`.
    */
   readonly schemaCacheMaxAge?: number;
   /** The time, in epoch milliseconds. Default: `Date.now`. */

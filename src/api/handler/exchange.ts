@@ -142,7 +142,7 @@ export type OpenGuard = (snapshot: Snapshot) => RequestGuard | null;
 /** Answers a request; null if the next answer must be tried. */
 export type EarlyAnswer = (exchange: Exchange) => Reply | Promise<Reply> | null;
 
-/** Returns a reply to an exchange with the addition of the step. */
+/** Returns the reply to an exchange with the change of the step. */
 export type ReplyStep = (reply: Reply, exchange: Exchange) => Reply;
 
 /** Cause of an error response. */

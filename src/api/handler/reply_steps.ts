@@ -231,7 +231,7 @@ function isHtml(headers: HeaderList): boolean {
   );
 }
 
-/** Returns the `Vary` fields that keep caches from serving a response to another token or origin,
+/** Returns the `Vary` fields. They keep caches from serving a response to another token or origin,
  * or to a client that has seen a later state. */
 function varyingFields(
   config: HeaderConfig,

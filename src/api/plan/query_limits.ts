@@ -16,7 +16,7 @@ export function checkValueCount(query: QueryParams): void {
   }
 }
 
-/** Maximum number of embed tests in one statement. Tests within a tested embed are repeated. */
+/** Maximum number of embed tests in one statement. Each test repeats the tests in its embed. */
 const maxTests = 1000;
 
 /** Throws `177` for more than {@linkcode maxTests} tests of embeds in the statement. */

@@ -141,9 +141,8 @@ export function failedOperation(error: DatabaseFailure): string | null {
 /**
  * Renders the value after all steps. Each step selects from the previous result.
  *
- * A recursive query would be shorter. But PostgreSQL computes a common table expression in SET from
- * the old version of a row that another transaction has changed meanwhile, and so loses that
- * change.
+ * A recursive query would be shorter. But in SET, PostgreSQL computes a common table expression from
+ * the old version of a row. So the change of another transaction, made meanwhile, would be lost.
  */
 function renderSteps(
   { base, steps }: Extract<PatchValue, { kind: "steps" }>,

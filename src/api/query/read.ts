@@ -234,8 +234,8 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
 }
 
 /**
- * Returns a query with one row for each matching row of the root, or for each row of the result if
- * it has groups or distinct rows. Row ranges and orders do not apply. If the caller supplies the
+ * Returns a query with one row for each matching row of the root; with groups or distinct rows, one
+ * row for each row of the result. Row ranges and orders do not apply. If the caller supplies the
  * root's rows, `from` is their FROM item, under the plan's alias.
  */
 export function renderCount({ root }: ReadPlan, from?: Sql): Sql {

@@ -62,8 +62,8 @@ export function asRead(pieces: RawRequest, config: QueryRequestConfig): RawReque
 }
 
 /**
- * Returns the request that is equivalent to a query request without the parameters in its body: a
- * GET, or QUERY for a function with JSON arguments. Throws `101` and `117` for methods other than
+ * Returns the GET that is equivalent to a query request, still without the parameters of the body.
+ * For a function with JSON arguments, returns a QUERY. Throws `101` and `117` for methods other than
  * POST on `/$query`, and `107` for an unsupported content type.
  */
 export function requestInQuery(pieces: RawRequest, target: QueryTarget): RawRequest {

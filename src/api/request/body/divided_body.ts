@@ -7,7 +7,7 @@ import type { MinRate } from "../../../base/lib/time_limits.ts";
 /** Bodies up to this decoded size are sent to PostgreSQL as a whole. */
 export const maxWholeBytes = 4 * 1024 * 1024;
 
-/** How long bodies are divided. */
+/** Options for the division of a long body. */
 export interface DivisionOptions {
   /** Creates a file to store the rows in; null in runtimes without files, where the body is not divided. */
   readonly openSpool: () => BodyFile | null;

@@ -71,8 +71,8 @@ function quoted(character: string, quote: string): string {
   return quote + text + quote;
 }
 
-/** Returns for example `price lacks an operator`; null if the parser's message is better. The
- * column is named if the text is a group. */
+/** Returns for example `price lacks an operator`; null if the parser's message is better. For a
+ * group, the result names the column. */
 function problemInWords(
   { at, unexpected, expected, rule }: ParseFailure,
   text: string,
