@@ -29,8 +29,8 @@ const arities: Readonly<Record<string, CommandFlag["value"]>> = {
   " ": "next",
 };
 
-/** Returns the flags of a table of forms and descriptions. A flag whose form ends with `…` can be
- * repeated; its values are joined by NUL. */
+/** Returns the flags of a table that maps the form of each to its description. A flag whose form
+ * ends with `…` can be repeated; its values are joined by NUL. */
 export function flagsOf(table: Readonly<Record<string, string>>): readonly CommandFlag[] {
   return Object.entries(table).map(([form, doc]) => {
     const [, name = "", sign = ""] = /^([\w-]+)(.?)/.exec(form)!;
@@ -38,7 +38,7 @@ export function flagsOf(table: Readonly<Record<string, string>>): readonly Comma
   });
 }
 
-/** Arguments of a command other than the configuration. They are recognised by a pattern. */
+/** Operands of a command: the arguments that match a pattern. */
 export interface CommandOperands {
   /** Matches a whole argument that is an operand. */
   readonly pattern: RegExp;
@@ -68,7 +68,7 @@ export interface CommandContext {
   /** Serves until a signal ends the process. Resolves with the exit code. */
   readonly serve: (config: ConfigArguments, events?: ServeEvents) => Promise<number>;
   /** Runs a task with a service that serves no requests, but can read its database. Rejects if the
-   * configuration is invalid, if it cannot connect, or if the task rejects. */
+   * configuration is invalid, if the service cannot connect, or if the task rejects. */
   readonly withDatabase: (
     config: ConfigArguments,
     run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,
@@ -94,7 +94,7 @@ export interface QuickSettings {
   readonly isLoginRole: boolean;
 }
 
-/** A connection, and the data that a service on it needs. */
+/** A connection, and the data of a service that uses only this connection. */
 export interface TransportSetup {
   /** An unused connection. It can be used again for the next run. */
   readonly transport: Transport;
@@ -106,7 +106,7 @@ export interface TransportSetup {
   readonly now: () => number;
 }
 
-/** Events of a service, and the parts that replace the API's answers. */
+/** Additions of a command to the service that it starts. All parts are optional. */
 export interface ServeEvents {
   /** Called when the API accepts connections, with the startup configuration. */
   readonly onListening?: (config: Config) => void;
@@ -139,8 +139,8 @@ export interface Command {
   readonly readsUsualFile?: false;
   /** The operands, which precede the configuration. Default: none. */
   readonly operands?: CommandOperands;
-  /** Exit code if the call is invalid or `run` rejects. Default: 1. If it is 2, a failed connection
-   * has exit code 3. */
+  /** Exit code if the call is invalid or `run` rejects. Default: 1. With 2, the exit code of a
+   * failed connection is 3. */
   readonly failureCode?: 1 | 2;
   /** Resolves with the exit code. */
   readonly run: (call: CommandCall, context: CommandContext) => Promise<number>;

@@ -20,8 +20,9 @@ export interface HandlerWatcher {
 /** A handler that accepts a watcher. */
 export interface WatchableHandler {
   /**
-   * Sets the watcher. Returns the function that starts the service, and resolves with it or, after
-   * `close()`, with null. Throws after the first request, after `close()`, and for a second watcher.
+   * Sets the watcher. Returns a function that starts the service; it resolves with the service or,
+   * after `close()`, with null. Throws after the first request, after `close()`, and for a second
+   * watcher.
    */
   readonly [adminExtension]?: (watcher: HandlerWatcher) => () => Promise<AppState | null>;
 }

@@ -100,9 +100,9 @@ export function admitIdentity(exchange: Exchange, identity: Identity): void {
 }
 
 /**
- * Rejects writes from pages of other origins if `jwt-cookie-name` is set. A browser would add the
- * cookie. The check does not depend on a token, because such a page could also log the user in
- * under another name. A Bearer token passes, because other pages cannot make a browser send one.
+ * Rejects writes from pages of other origins if `jwt-cookie-name` is set, because a browser adds
+ * the cookie. Requests without a token are checked, too: such a page could log the user in under
+ * another name. A Bearer token passes, because other pages cannot make a browser send one.
  */
 function checkOrigin(
   { request, pieces, credential, context: { snapshot: { config } } }: Exchange,

@@ -33,7 +33,8 @@ import { bodyOptions } from "./receive_body.ts";
 import { planRequest } from "./plan_request.ts";
 import { run } from "./run.ts";
 
-/** Responds to a batch. Throws an {@linkcode OperationError} for an operation, `140` and `141`. */
+/** Responds to a batch. Throws an {@linkcode OperationError} if an operation fails, `140` and `141`
+ * for the document. */
 export async function respondToBatch(exchange: Exchange): Promise<Reply> {
   const { pieces, context, stopwatch } = exchange;
   const { config, cache, cacheError } = context.snapshot;

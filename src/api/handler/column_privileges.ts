@@ -93,7 +93,7 @@ export class RoleColumns implements SelectableColumns {
     return columns;
   }
 
-  /** Reads the columns of relations that were looked up and are not cached. Returns false without such relations. */
+  /** Reads the columns of looked-up relations that are not cached. Returns whether it read any. */
   async readUnknown(): Promise<boolean> {
     const unknown = [...this.#unknown];
     if (unknown.length === 0) return false;
@@ -106,7 +106,7 @@ export class RoleColumns implements SelectableColumns {
     return wasRead;
   }
 
-  /** Returns the result of the work. If the role lacks a privilege, discards its cached columns,
+  /** Settles as `result` does. If the role lacks a privilege, discards the role's cached columns,
    * which may be outdated. */
   async guard<Result>(result: Promise<Result>): Promise<Result> {
     try {
@@ -119,7 +119,7 @@ export class RoleColumns implements SelectableColumns {
   }
 }
 
-/** Returns a query. If the role may not read row versions, its statement reads none. */
+/** Returns the planned query, without row versions if the role may not read them. */
 export async function readableQuery(
   planned: PlannedQuery,
   columns: RoleColumns,

@@ -57,7 +57,7 @@ export function cachedContext(
   return current;
 }
 
-/** Returns a function that creates the contexts of internal requests, one for each snapshot. */
+/** Returns a function that derives a context with a changed snapshot, once for each snapshot. */
 export function changedContext(
   change: (snapshot: Snapshot) => Snapshot,
 ): (context: Context) => Context {
@@ -73,7 +73,7 @@ export function changedContext(
   };
 }
 
-/** Returns the parts that do not depend on the snapshot. */
+/** Returns the parts of a context that are the same for all snapshots. */
 function commonParts(appState: HandlerState, { loading, pathHosts }: ContextOptions) {
   const { database, dialect, now } = appState;
   return {

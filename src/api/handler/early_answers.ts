@@ -60,7 +60,8 @@ export type HealthCheck = (request: Pick<RawRequest, "method" | "path">) => Prom
  * Returns the check for `server-health-path`, and for `/live` below it.
  *
  * Requests that arrive during a check share its result, because any client may request a check, and
- * a check may query the database. If I/O ends with its request, each request runs a separate check.
+ * a check may query the database. Where I/O ends with its request, each request runs a separate
+ * check.
  */
 export function healthCheck(
   isReady: () => Promise<boolean>,

@@ -38,7 +38,7 @@ export interface RequestInfo {
   readonly client?: string | null;
   /**
    * Keeps the runtime running until the promise settles, even after the response: a Worker's
-   * `ctx.waitUntil`. Without it, a load of the schema cache may delay a response.
+   * `ctx.waitUntil`. Without this function, a load of the schema cache may delay a response.
    */
   readonly waitUntil?: (work: Promise<void>) => void;
   /** Returns whether other clients wait for a connection. Slow bodies are then refused. */
@@ -77,9 +77,9 @@ export interface Context {
   readonly routes: RouteNames;
   /** The identity of requests without a token; null if they need one. */
   readonly anonymous: Identity | null;
-  /** Hosts of paths that wings answer in place of the stages. */
+  /** The parts of wings that answer requests in place of the stages, by path. */
   readonly pathHosts: readonly PathHost[];
-  /** Decides which requests may be planned; null for all. */
+  /** Decides which requests may be planned; null if all may be. */
   readonly guard: RequestGuard | null;
   /** Returns the context of the current snapshot. */
   readonly current: () => Context;
@@ -99,13 +99,13 @@ export type RequestCounters = Readonly<
   >
 >;
 
-/** Answers the requests of some paths in place of the stages. */
+/** The part of a wing that answers the requests to its paths, in place of the stages. */
 export interface PathHost {
   /** Route of the host's requests in metrics. Default: the route of the exchange. */
   readonly route?: string;
   /** Returns whether a raw path belongs to the host. */
   matches(path: string): boolean;
-  /** Answers a request to one of the paths. Never rejects. */
+  /** Answers a request to a path that `matches`. Never rejects. */
   respond(exchange: Exchange): Promise<Reply>;
   /** Returns the origins that CORS allows: `none` for no origin, null for any. Default: the API's origins. */
   allowedOrigins?(path: string): readonly string[] | null | "none";
@@ -113,7 +113,7 @@ export interface PathHost {
 
 /** A request to check: an exchange, or an operation of its batch. */
 export interface GuardedRequest {
-  /** The request as parsed; a query request is a GET. */
+  /** The request to plan. For a query request, this is the equivalent GET. */
   readonly pieces: RawRequest;
   /** Null if the plan of the request cannot be cached. */
   readonly shape: QueryShape | null;
@@ -127,8 +127,8 @@ export interface GuardedRequest {
 export interface RequestGuard {
   /** Returns the permitted requests. Default: unknown. */
   operations?(): readonly (BrokenOperation | DescribedOperation)[];
-  /** Checks a request: first its head, then again with its body. Returns whether the second check
-   * needs the whole body. Throws the error for a request that is not permitted. */
+  /** Checks a request. It is called with the head, and again with the body. Returns which part of
+   * the body the second call needs. Throws the error for a request that is not permitted. */
   check(exchange: Exchange, request: GuardedRequest): "text" | "keys";
   /** Returns whether requests of a role are restricted. Default: true. */
   binds?(role: string): boolean;
@@ -139,10 +139,10 @@ export interface RequestGuard {
 /** Opens the guard of a snapshot; null if all requests are permitted. */
 export type OpenGuard = (snapshot: Snapshot) => RequestGuard | null;
 
-/** Answers a request; null if the next answer must be tried. */
+/** Returns the reply to a request; null if a later early answer or the stages must reply. */
 export type EarlyAnswer = (exchange: Exchange) => Reply | Promise<Reply> | null;
 
-/** Returns the reply to an exchange with the change of the step. */
+/** Returns the reply, with what this step changes in it. */
 export type ReplyStep = (reply: Reply, exchange: Exchange) => Reply;
 
 /** Cause of an error response. */
@@ -162,7 +162,7 @@ export interface ExchangeHead {
   readonly identifiers: RequestIdentifiers;
   /** The error for a head that is too long, or null. */
   readonly refusal: ServiceError | null;
-  /** Measures the time of the database; null if it is not needed. */
+  /** Measures the time of the database; null if nothing reports the time. */
   readonly timing: RequestTiming | null;
   readonly info: RequestInfo;
 }
@@ -188,7 +188,7 @@ export class Exchange implements Caller {
   admission: Admission | null = null;
   /** The time limit of the request, or null. */
   deadline: Deadline | null = null;
-  /** Embeds with an alias that the request addresses by the name of the target, which is deprecated. */
+  /** Deprecated uses: embeds with an alias that the request addresses by the target's name. */
   targetNameUses: readonly TargetNameUse[] = noUses;
   /** Temporary files of the request. */
   readonly files: SpoolFile[] = [];

@@ -24,8 +24,8 @@ export function withoutHeader(removed: string, headers: HeaderList): HeaderList 
   return headers.filter(([name]) => name.toLowerCase() !== removed.toLowerCase());
 }
 
-/** Returns a `Response`. Headers are added after its construction, which runtimes do faster.
- * `omitsLength` leaves `Content-Length` to the server. */
+/** Returns a `Response`. The headers are added after its construction, because runtimes are faster
+ * then. `omitsLength` leaves `Content-Length` to the server. */
 export function responseWith(
   headers: HeaderList,
   body: BodyInit | null,
@@ -42,11 +42,11 @@ export function toResponse({ request: { method }, info }: Exchange, reply: Reply
   const { status, statusText = "", content, headers } = reply;
   const isHead = method === "HEAD";
   if (isHead && content instanceof ReadableStream) content.cancel().catch(() => {});
-  // A server may send an empty body in chunks. For an absent body, it sends the length 0.
+  // An empty body is left out, so that the server sends the length 0 in place of chunks.
   const isEmpty = content instanceof Uint8Array && content.length === 0;
   const body = isHead || isEmpty ? null : content as BodyInit | null;
   const omitsLength = info.setsContentLength === true && body instanceof Uint8Array;
-  // `encodeBody` keeps Workers from encoding a body again that has a `Content-Encoding`.
+  // Without `encodeBody`, Workers would encode a body again that already has a `Content-Encoding`.
   const init = { status, statusText, encodeBody: "manual", omitsLength };
   return responseWith(headers, body, init);
 }

@@ -150,7 +150,7 @@ export function permittedOperations({ role, context: { guard } }: Exchange) {
   );
 }
 
-/** Executes a request. Row versions are left out if the role may not read them. */
+/** Executes a request. If the role may not read row versions, the statement does not read them. */
 async function executeByColumns(
   exchange: Exchange,
   request: PlannedRequest & { readonly columns: RoleColumns | null },

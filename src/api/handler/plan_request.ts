@@ -30,7 +30,7 @@ import { RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
 import { bodySource } from "./receive_body.ts";
 
-/** An operation of a batch that is planned. */
+/** An operation of a batch, with the data that its planning needs. */
 interface PlannedPart {
   readonly pieces: RawRequest;
   readonly body: Uint8Array;
@@ -77,7 +77,7 @@ export function planRequest(
   return target === null ? planByShape(input) : planQuery(input, target);
 }
 
-/** Returns the source of the body. For an operation, the batch already has it. */
+/** Returns the source of the body. The body of an operation has arrived with its batch. */
 function sourceOf({ exchange, part }: PlanningInput, reader: PayloadReader): BodySource {
   return part === null ? bodySource(exchange, reader) : { kind: "bytes", bytes: part.body };
 }
@@ -94,9 +94,9 @@ async function planQuery(input: PlanningInput, target: QueryTarget): Promise<Req
     return { kind: "options", allow: "OPTIONS,POST", acceptQuery };
   }
   const request = requestInQuery(pieces, target);
-  // JSON arguments are received as for a POST.
+  // JSON arguments of a function are received later, as the body of a POST is.
   if (request.method === "QUERY") return planByShape({ ...input, pieces: request });
-  // With a guard, errors of this check would show names to a client whose request is refused later.
+  // A guard disables this check: its errors would show names to clients that the guard refuses.
   const checks = guard === null ? { head: () => check(request) } : {};
   const payload = await readBody(sourceOf(input, parameterReader), parameterReader, checks);
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
@@ -111,7 +111,7 @@ function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
   const reader = shape === null ? undefined : planCache.bodyReader(shape);
   if (shape === null || reader === undefined) return planUncached(input, shape, null, needs);
   if (reader === null) return planLooked(input, shape, null);
-  // The plan is cached by the shape and the body's keys, so the body is read first.
+  // The body is read before the look-up, because plans are cached by shape and keys of the body.
   const checks = needs === "text" ? {} : { isDivisible: divisibility(input, reader) };
   return readBody(sourceOf(input, reader), reader, checks)
     .then((received) => {
@@ -132,8 +132,8 @@ function checkGuard(
   return guard.check(exchange, { pieces, shape, payload: body, isPart: part !== null });
 }
 
-/** Returns a function that decides whether a body too long for one statement can be divided. The
- * decision plans the request for such a body. */
+/** Returns a function that decides whether a body too long for one statement can be divided. For
+ * such a body, the function plans the request. */
 function divisibility(input: PlanningInput, reader: PayloadReader): LongBodyChecks["isDivisible"] {
   const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
   let body: BodyPlan | null = null;
@@ -178,11 +178,11 @@ async function planUncached(
     ? planBodiless(complete(head), cache, config)
     : await new BodyPlan({ request: head, reader, cache, config }).receive(
       received === null ? sourceOf(input, reader) : { kind: "payload", payload: received },
-      // With a guard, errors of a plan would show names to a client whose request is refused later.
+      // A guard disables early checks: their errors would show names to clients that it refuses.
       { complete, isChecked: guard === null, isWhole: needs === "text" },
     );
   const { request } = first;
-  // The first plan may lack columns that were not cached. They are read, and the request is planned again.
+  // Columns that were not cached are read now, and the request is planned again with them.
   const isOutdated = await columns?.readUnknown() === true;
   const planned = isOutdated ? plan(request, cache, config) : first.planned;
   if (part === null) stopwatch.lap("plan");

@@ -80,8 +80,8 @@ function withoutApiKey(raw: RawRequest, { apiKeys }: Config): RawRequest {
   return { ...raw, headers: Object.fromEntries(headers) };
 }
 
-/** Returns the request in the form that database code sees: without the cookie's token, and with
- * entity tags of uncoded representations. */
+/** Returns the request in the form that database code sees: with the token in a cookie masked, and
+ * with entity tags as before compression. */
 function asStored(
   raw: RawRequest,
   { jwtCookieName, serverCompression }: Pick<Config, "jwtCookieName" | "serverCompression">,

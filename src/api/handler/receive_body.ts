@@ -1,4 +1,4 @@
-/** The bodies of requests, and the limits of their kinds. @module */
+/** Returns where the body of a request comes from, and the limits for its kind. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { systemClock } from "../../base/lib/clock.ts";
 import { schedule } from "../../base/lib/timers.ts";
@@ -31,7 +31,7 @@ export function bodyOptions(
   };
 }
 
-/** Returns the limit of a query in a body: the lower of the limits of bodies and of queries. */
+/** Returns the lower of `server-max-body-size` and `server-max-query-body`, for a query request. */
 function queryLimit(
   { serverMaxBodySize, serverMaxQueryBody }: Snapshot["config"],
 ): Pick<ReceivingOptions, "maxBytes" | "tooLarge"> {
@@ -41,14 +41,14 @@ function queryLimit(
   return { maxBytes: serverMaxQueryBody, tooLarge: errors.queryTooLarge };
 }
 
-/** Returns how a long body is divided, which is possible for inserts; undefined for other requests.
- * The caller closes the files. */
+/** Returns how the long body of an insert is divided; undefined for other requests. The caller
+ * closes the files. */
 function divisionOf(
   { pieces, context: { snapshot: { config }, bodySpool: { space } }, files }: Exchange,
 ): DivisionOptions | undefined {
   const { serverSpoolSize: maxBytes, idempotencyTable } = config;
   if (pieces.method !== "POST" || maxBytes === 0) return undefined;
-  // A request with `Idempotency-Key` is recognised by its whole body.
+  // A body with `Idempotency-Key` is not divided, because the key's hash needs the whole body.
   if (idempotencyTable !== null && hasIdempotencyKey(pieces)) return undefined;
   const openSpool = () => {
     const file = openSpoolFile({ space, maxBytes });

@@ -92,8 +92,8 @@ function reportAborted(exchange: Exchange, cause: unknown): void {
   appState.observe({ kind: "response-aborted", method: request.method, target, error });
 }
 
-/** Reports the statements of a request; texts that contain values are left out. The estimate of a
- * count, the only statement with rows, is last. Statements of a batch are in order. */
+/** Reports the statements of a request, without texts that contain values. The order is kept, but
+ * the estimate of a plain request's count is last. */
 function reportStatements(
   appState: HandlerState,
   statements: readonly Statement[],
@@ -156,7 +156,8 @@ function routeOf(exchange: Exchange): string {
 
 type FieldReader<Field> = (exchange: Exchange, reply: Reply) => Field;
 
-/** The fields of a finished request. `Host` is missing in HTTP/2, but also in some requests of HTTP/1.0. */
+/** The fields of a finished request. The protocol is null without `Host`, which HTTP/2 and some
+ * requests of HTTP/1.0 do not have. */
 const finishedFields: {
   readonly [Name in Exclude<keyof FinishedRequest, "kind">]-?: FieldReader<FinishedRequest[Name]>;
 } = {

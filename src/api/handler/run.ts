@@ -73,7 +73,7 @@ export function runPlain(
 
 const noReferences: RequestOperation["referenceChecks"] = [];
 
-/** Returns the role of an exchange, and its settings. */
+/** Returns the role of an exchange, and the role's settings. */
 export function ownerOf(
   { identity, identifiers, context: { snapshot: { roles, cache } } }: Exchange,
 ): TransactionOwner {
@@ -124,7 +124,8 @@ async function runOnce(
   throw errors.idempotencyKeyInProgress();
 }
 
-/** Reads the stored reply of a key; null if the key is not in the table. The bookmark covers the write. */
+/** Reads the stored reply of a key; null if the key is not in the table. A read with the reply's
+ * bookmark sees the write. */
 async function readKept(
   exchange: Exchange,
   work: KeyedWork,

@@ -1,5 +1,5 @@
-/** Parses the head of a batch request, and creates the heads of its operations. These are the heads
- * of equivalent single requests. @module */
+/** Parses the head of a batch request, and creates the head of each operation: the head of the
+ * equivalent single request. @module */
 import type { Config } from "../../../state/config/options.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
 import { parseAccept } from "../../../base/http/accept.ts";
@@ -20,13 +20,13 @@ export function isBatch(
   return dbRootSpec === null || mediaOf(headers).kind === "batch";
 }
 
-/** Returns the media type. A missing type is not taken for JSON, because pages can let a browser send
- * requests without a type to other sites. */
+/** Returns the media type. A missing type is not taken for JSON: pages of other sites can make a
+ * browser send requests without a type. */
 function mediaOf(headers: RawRequest["headers"]): ReturnType<typeof parseMediaType> {
   return parseMediaType(headers["content-type"]?.trim() || "application/octet-stream");
 }
 
-/** Returns the batch as database code sees it before the operations. Throws `106`. */
+/** Returns the batch as `db-pre-request` sees it. Throws `106`. */
 export function describedBatch(
   { method, path, headers, cookies }: RawRequest,
   config: Pick<Config, "dbSchemas">,

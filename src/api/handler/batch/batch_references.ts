@@ -17,7 +17,7 @@ import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import type { ReferenceCheck } from "../../transaction/script.ts";
 import { type DataPlan, queryOf } from "../../transaction/data_plan.ts";
 
-/** References by operation. A malformed reference throws when its operation is planned. */
+/** The references of a batch, by operation. A malformed one throws when its operation is planned. */
 export class BatchReferences {
   readonly #references: readonly (() => readonly BatchReference[])[];
   /** Result columns that later operations use, by operation. */
@@ -32,7 +32,7 @@ export class BatchReferences {
     });
   }
 
-  /** Returns the references of an operation in both directions, or null. Throws `142`. */
+  /** Returns the references from and to an operation; null if it has no references. Throws `142`. */
   of(
     index: number,
     context: Pick<ReferenceContext, "cache" | "earlier" | "isRestricted">,
@@ -63,7 +63,7 @@ export class BatchReferences {
   }
 }
 
-/** A member of the body's object, or of each object in an array. */
+/** The member that a reference sets, in the body's object or in each object of the array. */
 interface ReferenceTarget {
   readonly shape: "object" | "array";
   readonly column: string;
@@ -136,11 +136,12 @@ function pointerSegments(text: string): readonly string[] | null {
 export interface ReferenceContext {
   readonly index: number;
   readonly references: readonly BatchReference[];
-  /** Result columns that later operations use, or null. */
+  /** Columns of the result that later operations use; null if no later operation refers to it. */
   readonly usedColumns: ReadonlySet<string> | null;
-  /** Plans of the operations before. */
+  /** Plans of all earlier operations, by position. */
   readonly earlier: readonly DataPlan[];
-  /** Whether references to a write are limited to the primary key and the columns in its response. */
+  /** Whether references can only use the primary key of a write, and the columns in its
+   * response. */
   readonly isRestricted: boolean;
   readonly cache: SchemaCache;
 }
@@ -159,7 +160,7 @@ export class OperationReferences {
     }
   }
 
-  /** Checks of the results that the operation uses. They precede its statements. */
+  /** Checks of the results that the operation uses. They run before the operation's statements. */
   get checks(): readonly ReferenceCheck[] {
     return this.#context.references.map(({ value, source }) => ({
       statement: resultCheck(value, this.#body!.text),
@@ -198,8 +199,8 @@ export class OperationReferences {
     }
   }
 
-  /** Returns the SQL of the plan. Throws `142` if workers of Citus may run the plan, or an operation
-   * to which it refers. */
+  /** Returns the SQL of the plan. Throws `142` if workers of Citus may run the plan, or the plan of
+   * an operation to which it refers. */
   query(plan: DataPlan): Query {
     const { index, usedColumns, cache, references, earlier } = this.#context;
     for (const { targetText, value } of references) {
@@ -248,14 +249,14 @@ function writtenMembers(
   columns: readonly string[] | null,
 ): readonly string[] {
   if (keys !== null || columns === null) return keys ?? [];
-  // The decoder has not read the members, as the URL names the columns.
+  // The members are read here: the decoder skips them if the URL names the columns.
   const scan = new JsonRowsScan({ keysMayVary: true });
   scan.push(text);
   const rows = scan.end();
   return rows.kind === "rows" ? rows.keys.filter((name) => columns.includes(name)) : [];
 }
 
-/** Returns why a plan's result cannot have a value; null if it may. */
+/** Returns why a plan's result cannot contain the referenced value; null if it may contain it. */
 function refuseSource(
   plan: DataPlan,
   { part }: ResultValue,
@@ -301,7 +302,7 @@ function reachesWorkers(plan: DataPlan, cache: SchemaCache): boolean {
   return [relation, ...reached].some((name) => name && cache.relation(name)?.isOnWorkers);
 }
 
-/** Returns the member names of a node's objects. */
+/** Returns the member names of the JSON objects that a node returns. */
 function keysOf({ items, embeds, relation }: ReadNode, cache: SchemaCache): ReadonlySet<string> {
   const cached = relation === null ? undefined : cache.relation(relation);
   const ofItems = items.flatMap((item) =>

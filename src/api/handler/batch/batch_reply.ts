@@ -17,7 +17,7 @@ import { standardVary } from "../../../base/http/vary.ts";
 export interface OperationReply {
   readonly id: string;
   readonly reply: Reply;
-  /** Whether the body is JSON written by PostgreSQL or the service. */
+  /** Whether PostgreSQL or the service wrote the body as JSON, so that it needs no check. */
   readonly isJson: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface BatchReplyOptions {
   readonly isEndOverridable: boolean;
   /** Whether `Prefer: read=primary` has an effect. */
   readonly hasStandbys: boolean;
-  /** `response.*` settings of the function before the batch. Default: none. */
+  /** `response.*` settings that `db-pre-request` has set. Default: none. */
   readonly overrides?: {
     readonly headers: string | null;
     readonly status: string | null;
@@ -74,7 +74,7 @@ function batchReplyBody(replies: readonly OperationReply[]): Uint8Array {
 
 const utf8 = new TextEncoder();
 
-/** Headers that only whole messages have. An entry of a batch has no length, and is not cached. */
+/** Headers that entries of a batch omit: only the whole response has a length, and can be cached. */
 const headersOfMessages: ReadonlySet<string> = new Set(["content-length", "vary"]);
 
 /** Returns the headers as an object. A repeated header has an array of values. */
@@ -103,7 +103,7 @@ function bodyOf({ content }: Reply): Uint8Array | null {
   return content === null || content.length === 0 ? null : content;
 }
 
-/** Returns whether a body of user-defined code is JSON by its type. */
+/** Returns whether a body of user-defined code has a media type of JSON, and is valid JSON. */
 function isValidJson(reply: Reply, body: Uint8Array): boolean {
   if (!/^application\/(?:[^;]*\+)?json(?:;|$)/i.test(contentType(reply))) return false;
   try {

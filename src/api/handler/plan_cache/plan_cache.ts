@@ -52,13 +52,11 @@ const tagsSource = -3;
 interface Bindings {
   readonly values: readonly string[];
   readonly text: ParamValue;
-  /** Null if no tags of the request become a parameter. */
+  /** The entity tags of a precondition as one parameter; null if the request lists none. */
   readonly tags: string | null;
 }
 
-/**
- * The cached plan of a shape. By this object, the pool recognises transactions of the shape.
- */
+/** The cached plan of a shape. By this object, the pool recognises transactions of the shape. */
 interface CachedPlan extends ScriptKind {
   readonly request: ApiRequest;
   readonly plan: DataPlan;
@@ -91,7 +89,7 @@ export class PlanCache {
     this.#basis = basis;
   }
 
-  /** Returns whether the plans belong to this configuration and schema cache. */
+  /** Returns whether the plans belong to this configuration, schema cache and role settings. */
   isOf({ config, cache, roles }: PlanBasis): boolean {
     const basis = this.#basis;
     return config === basis.config && cache === basis.cache && roles === basis.roles;
@@ -125,7 +123,7 @@ export class PlanCache {
       cookies,
       queryString: received?.query ?? queryString,
       bounds: offsetAt < 0 ? cached.request.bounds : { first, last: null },
-      // Only responses to reads and to query requests contain the canonical query string.
+      // The canonical query string is computed only for responses that contain it.
       query: plan.kind === "read" || cached.request.queryForm !== undefined
         ? { ...cached.request.query, canonical: canonicalOf(shape, cached.request) }
         : cached.request.query,
@@ -158,7 +156,7 @@ export class PlanCache {
     try {
       return this.#templates(shape, example);
     } catch {
-      // The service parses one of the values, and refuses the sentinel in its place.
+      // The plan is not cached: the service parses one of the values, and refuses the sentinel.
       return null;
     }
   }
@@ -181,7 +179,7 @@ export class PlanCache {
     if (planned.kind === "root" || planned.kind === "options") return null;
     const template = queryTemplate(queryOf(planned), query, sentinels);
     if (template === null) return null;
-    // Headers and cookies belong to the client that sent them.
+    // The cached request has no headers and cookies, because these belong to one client.
     const bare = { ...head.request, headers: {}, cookies: {} };
     const isRetrySafe = isRetrySafeRead(planned, cache);
     return {

@@ -52,7 +52,7 @@ export function readQueryShape(
   const { method, path, query, headers } = pieces;
   const shaping = shapingHeaders.get(method);
   if (shaping === undefined) return null;
-  // NUL separates the parts of the key. A request that contains it is rejected later.
+  // No shape with NUL, which separates the parts of the key. The request is rejected later.
   if (query.length > maxLength || query.includes("%00") || path.includes("%00")) return null;
   let key = headKey(pieces, shaping);
   if (etagMode !== "off") key += preconditionsKey(headers);
@@ -63,12 +63,13 @@ export function readQueryShape(
   let offsetAt = -1;
   const params = query === "" ? noParams : splitQuery(query.toWellFormed());
   for (const param of params) {
-    // The plan depends on keys inside of the body.
+    // The request has no shape, because the plan depends on the keys of nested objects in the body.
     if (param.name === "columns" && param.value?.includes("*")) return null;
     const slot = slotOf(param, isCall);
     key += slot.key;
     if (slot.kind === "offset") {
-      // A second offset or a `Range` header changes the range of rows; a write's offset changes its plan.
+      // No shape: a second offset or `Range` changes the range of rows, a write's offset changes
+      // its plan.
       if (!isRead || offsetAt >= 0 || headers["range"] !== undefined) return null;
       offsetAt = values.length;
     }
@@ -193,9 +194,7 @@ function cursorSlot(name: string, position: CursorPosition): Slot {
   return { kind: "cursor", key: `\0c${name}\0${nulls}${fingerprint}`, position, values };
 }
 
-/**
- * Matches a number. A number cannot be a filter, because filters begin with a word.
- */
+/** Matches a number. A number cannot be a filter, because filters begin with a word. */
 const isNumber = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
 function literalOf(name: string, value: string): Slot {
