@@ -36,12 +36,12 @@ export const connectionSetup = "set default_transaction_isolation = 'read commit
 
 export interface Subscription {
   readonly version: string;
-  /** `localhost:5432`; for a Unix socket its folder replaces the host. */
+  /** Host and port: `localhost:5432`. For a Unix socket, the host is the folder of the socket. */
   readonly place: string;
   /** Sends a query over the connection. Resolves when the server has answered; rejects and closes
    * the connection after 5 s. Absent for an embedded database. */
   ask?(): Promise<void>;
-  /** Ends the subscription and its events. Never hangs. */
+  /** Ends the subscription and its events. Does not wait for the server. */
   close(): Promise<void>;
 }
 
@@ -148,17 +148,17 @@ export interface DatabasePool {
   readonly queueSeconds: Histogram;
   /** Closes idle connections now, and busy connections when they are returned. New ones replace them. */
   flush(): void;
-  /** Applies options. Replaces connections for which they differ, as {@linkcode flush} does. */
+  /** Applies options. Replaces connections, as {@linkcode flush} does, if their options change. */
   configure(options: DatabaseOptions): void;
-  /** Queries the server over an idle connection; null if none is idle. Rejects if no answer arrives
-   * within 5 s, and closes the connection. */
+  /** Returns null if no connection is idle. Otherwise queries the server over an idle connection.
+   * If no answer arrives within 5 s, closes the connection and rejects. */
   ask(): Promise<void> | null;
   /** Tests each idle connection by a query before its next use. Closes it if no answer arrives
    * within a second. */
   suspect(): void;
   /** Whether the last connection is encrypted; null before the first connection over a network. */
   isEncrypted(): boolean | null;
-  /** Stores the bodies of slow readers. Absent for an embedded database. */
+  /** Stores unread bytes of bodies for slow readers. Absent for an embedded database. */
   readonly bodySpool?: BodySpool;
 }
 
@@ -181,15 +181,15 @@ export interface Database {
   counts(): PoolCounts;
   /** Absent if each transaction opens a connection. */
   readonly pool?: DatabasePool;
-  /** Present if standbys may execute reads. Without it, `standby` and `wantsBookmark` of transactions
-   * have no effect. */
+  /** Present if standbys may execute reads. If absent, `standby` and `wantsBookmark` of
+   * transactions have no effect. */
   readonly standbys?: Standbys;
   /** Absent if connections do not live long enough to listen. */
   readonly notifications?: Notifications;
   /** Present for an embedded database, whose running statements cannot be canceled. */
   readonly embedded?: {
-    /** Starts the database before its first transaction. Resolves with the result of its SQL; null
-     * without SQL. Rejects with an `Error` of one line. */
+    /** Starts the database before its first transaction. Resolves with the result of
+     * `db-embedded-init`; null if it is not set. Rejects with an `Error` of one line. */
     start(): Promise<"applied" | "unchanged" | "changed" | null>;
   };
   /** Closes all connections; transactions in progress finish first. */

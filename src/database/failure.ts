@@ -48,8 +48,8 @@ export function failureReason(thrown: unknown): string {
   return String(thrown.fields.details ?? thrown.message);
 }
 
-/** Returns whether a function raised the failure, or got it from another server. The connection is
- * still usable then. */
+/** Returns whether a user-defined function raised the failure, or received it from another server.
+ * After such a failure, the connection is still usable. */
 function isOfFunction({ fatal, subject }: DatabaseFailure): boolean {
   return fatal !== true && subject?.isNested === true;
 }

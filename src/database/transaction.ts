@@ -80,7 +80,7 @@ export type TransactionEnd = "commit" | "rollback";
 /** How BEGIN and COMMIT or ROLLBACK enclose a transaction. */
 export interface TransactionBlock {
   readonly isolation: IsolationLevel;
-  /** `open` leaves the end to {@linkcode OpenTransaction}, which takes a second round trip. */
+  /** `open`: the caller ends the transaction by {@linkcode OpenTransaction}, in a second write. */
   readonly end: TransactionEnd | "open";
 }
 
@@ -89,21 +89,21 @@ interface TransactionCommon {
    * Null for an implicit transaction, which only Sync delimits: it is `read committed` and commits.
    * Its first statement sets the access mode and checks the isolation level, so that it fails with
    * 25001 on a connection with other defaults. Implicit transactions can be pipelined, because a
-   * failed one leaves no open transaction. A connection without prepared statements may use a
-   * pooler, and always uses a block.
+   * failed one leaves no open transaction. A connection without prepared statements always uses a
+   * block, because it may lead to a pooler.
    */
   readonly block: TransactionBlock | null;
   /** Run in order; the first failure ends the transaction. At most one of them has `use: "result"`. */
   readonly statements: readonly Statement[];
   /**
    * Search path and role of the transaction, as one text, for which its statements are prepared;
-   * null for the defaults of the connection. PostgreSQL plans a statement again when search path or role
-   * differ. Only then it checks EXECUTE on functions that it inlines.
+   * null for the defaults of the connection. PostgreSQL plans a statement again when search path or
+   * role differ. Only when it plans a statement, it checks EXECUTE on functions that it inlines.
    */
   readonly planContext: string | null;
   /** Whether the pool emits events for the transaction. Default: true. */
   readonly isTraced?: boolean;
-  /** Identifies transactions that differ only by their parameters; null if they must not be pipelined. */
+  /** Equal for transactions that differ only by their parameters; null to prevent pipelining. */
   readonly kind: object | null;
   /**
    * Maximum total bytes of results with `use: "held"`. If it is exceeded, the promise rejects with
@@ -127,9 +127,9 @@ interface TransactionCommon {
 /** A place in the write-ahead log. */
 export interface WalPosition {
   readonly lsn: bigint;
-  /** Lowest position that covers everything that the server has shown. */
+  /** Lowest position that covers every commit that transactions on the server have seen. */
   readonly shownLsn: bigint;
-  /** Null for a standby, which shows it to privileged roles only. */
+  /** Null for a standby, because only privileged roles can read the timeline of a standby. */
   readonly timeline: number | null;
 }
 
@@ -222,7 +222,7 @@ export function metadataTransaction(
     retry: "safe",
     planContext: null,
     kind: null,
-    // Transactions that roll back run user-defined code.
+    // Callers choose `rollback` for user-defined code, which may change the session.
     mayChangeSession: end === "rollback",
   };
 }
@@ -231,7 +231,7 @@ export function metadataTransaction(
 export type ResultColumns = readonly (string | null)[];
 
 export interface ResultBody {
-  /** Length in bytes; `null` for SQL NULL, without a row, and while it is unknown. */
+  /** Length in bytes; null for SQL NULL, if there is no row, and while the length is unknown. */
   readonly length: number | null;
   /** The bytes if all have arrived; otherwise a stream with back-pressure. */
   readonly content: Uint8Array | ReadableStream<Uint8Array>;
@@ -255,7 +255,7 @@ export interface OpenTransaction {
 }
 
 export interface TransactionResult {
-  /** `open` before the end of the transaction. */
+  /** How the transaction has ended; `open` if the caller must still end it. */
   readonly end: TransactionEnd | "open";
   readonly open?: OpenTransaction;
   readonly columns: ResultColumns;

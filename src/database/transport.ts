@@ -10,7 +10,7 @@ export interface TransportEvents {
 export interface Transport {
   /** Starts to emit events; called before anything else. A later call replaces the receiver. */
   listen(events: TransportEvents): void;
-  /** Sends the chunks in one write. They stay unchanged until the reply has arrived. */
+  /** Sends chunks in one write. The caller leaves them unchanged until the reply has arrived. */
   write(chunks: readonly Uint8Array[]): void;
   /** Pauses the `data` events; `resume` continues them. */
   pause(): void;

@@ -33,8 +33,8 @@ const checkText = compile(
   sql`select case when not (${isReplayed}) then ${raise(sql`'position'`)} end`,
 ).text;
 
-/** Raises `position` if a standby has not replayed the minimum. A promoted server passes, because it
- * has replayed everything. */
+/** Returns a statement that fails with the error `position` if a standby has not replayed the
+ * minimum. A promoted server passes, because it has replayed everything. */
 export function positionCheck(min: bigint): Statement {
   return { text: checkText, params: [lsnText(min)], use: "none", isShared: true };
 }
@@ -82,7 +82,7 @@ export function recordEnd(
   return lsn % block === pageHeaderBytes ? lsn - pageHeaderBytes : lsn;
 }
 
-/** Returns a number of bytes. For an unreadable text, the size is greater than any position. */
+/** Parses a size in bytes. Returns a size above any position for an unreadable text. */
 function sizeOf(text: string | null): bigint {
   return text !== null && /^[1-9]\d*$/.test(text) ? BigInt(text) : 1n << 64n;
 }

@@ -3,7 +3,7 @@ import { svcDialect } from "../base/dialect.ts";
 import type { Database } from "./database.ts";
 import { openDatabase } from "./open.ts";
 
-/** Runs a task with a database, which connects with the first transaction, within `connectTimeout` seconds. */
+/** Runs a task with a database. The first transaction connects, within `connectTimeout` seconds. */
 export async function withServer<Result>(
   uri: string,
   use: (database: Database) => Promise<Result>,

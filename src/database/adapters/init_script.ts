@@ -10,9 +10,9 @@ import { EngineTransport } from "./engine_transport.ts";
 export type InitResult = "applied" | "unchanged" | "changed";
 
 /**
- * Applies the SQL in one transaction, unless the database is marked as initialised. It sets the mark, the
- * SHA-256 of the text, in the same transaction, so a process that dies half-way leaves neither. Rejects
- * with an `Error` such as `init.sql:3:8: syntax error at or near "tabel"`.
+ * Applies the SQL in one transaction, unless the database is marked as initialised. The same
+ * transaction sets the mark, the SHA-256 of the text. So a process that dies half-way sets no mark.
+ * Rejects with an `Error` such as `init.sql:3:8: syntax error at or near "tabel"`.
  */
 export async function applyInit(
   engine: PGlite,

@@ -89,8 +89,8 @@ function engineOf(
   return new Engine({ uri, init, pglite: { extensions } as PGliteOptions });
 }
 
-/** Maximum nesting of values. The engine parses them recursively, and a stack overflow would end it
- * for all requests. */
+/** Maximum nesting of values. The engine parses them recursively, and a stack overflow would end
+ * the engine for all requests. */
 const maxNesting = 4000;
 
 /** Throws the error 54001 that PostgreSQL raises when its stack is too deep. */
@@ -153,7 +153,7 @@ class Engine {
     return new EngineTransport(engine);
   }
 
-  /** Listens on the engine's session. Returns a function that stops it. The engine must have started. */
+  /** Listens on the engine, which must have started. Returns a function that stops listening. */
   async subscribe(subscribed: string, events: SubscriptionEvents): Promise<() => Promise<void>> {
     const engine = this.#engine;
     if (engine === null) throw new Error("the embedded database was closed");

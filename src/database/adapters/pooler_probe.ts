@@ -12,7 +12,7 @@ import { statementNamePrefix } from "../failure.ts";
 import { connect, type SocketTransport } from "./socket_transport.ts";
 
 export interface PoolerFinding {
-  /** Whether a connection finds its prepared statements again. */
+  /** Whether each connection can execute its prepared statements in later transactions. */
   readonly keepsStatements: boolean;
   /** Whether connections share a server connection, or one connection has several server connections. */
   readonly sharesSession: boolean;
@@ -25,8 +25,8 @@ export const statementsLost: PoolerFinding = { keepsStatements: false, sharesSes
  * server connections in turn would always give a connection the same server connection. */
 const order = [0, 1, 0, 0, 1, 1, 0, 1] as const;
 
-/** The statements of both connections. Their names are equal and their texts differ, so that a
- * shared server connection is noticed. */
+/** The statements of both connections. Their names are equal and their texts differ, so that the
+ * probe notices a shared server connection. */
 const preparing = {
   ...singleStatementOptions,
   prepare: true,

@@ -130,7 +130,7 @@ function notifications(
 function transactionsOf(pool: Pool, preparation: StatementPreparation) {
   return {
     transaction: (...[transaction, caller]: Parameters<Pool["transaction"]>) => {
-      // Only the thread that loads the schema cache calls `version()`, which also probes for a pooler.
+      // Some threads never call `version()`, which probes for a pooler. They probe here.
       if (preparation.isUndecided) void preparation.settle();
       return pool.transaction(transaction, caller);
     },
@@ -259,7 +259,7 @@ export class StatementPreparation {
 
   /** Finds out why the server forgot a statement: a pooler, or a function that has deallocated it. */
   statementForgotten(sqlstate: StaleStatement): void {
-    // Names are random, so another connection has prepared this name on the same server connection.
+    // A pooler is certain: names are random, so another connection prepared this name.
     if (sqlstate === duplicateStatement) return this.#poolerFound();
     this.#checking ??= this.options.probe().then(
       ({ keepsStatements }) => void (keepsStatements || this.#poolerFound()),

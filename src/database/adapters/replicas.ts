@@ -94,7 +94,7 @@ function probeOf(targets: Targets): ServerProbe {
   };
 }
 
-/** `localhost:5432`; for a Unix socket its folder replaces the host. */
+/** Host and port: `localhost:5432`. For a Unix socket, the host is the folder of the socket. */
 function placeText({ host = "localhost", port = 5432 }: Settings): string {
   return `${host}:${port}`;
 }

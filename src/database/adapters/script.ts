@@ -4,7 +4,7 @@ import { targetsOf } from "./postgres.ts";
 import { connect } from "./socket_transport.ts";
 
 export interface ScriptConnection {
-  /** `localhost:5432`; for a Unix socket its folder replaces the host. */
+  /** Host and port: `localhost:5432`. For a Unix socket, the host is the folder of the socket. */
   readonly place: string;
   readonly database: string;
   readonly user: string;

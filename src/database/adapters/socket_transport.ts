@@ -39,7 +39,7 @@ export class SocketTransport implements Transport {
     return this.#client.host.startsWith("/") ? null : Boolean(this.#client.ssl);
   }
 
-  /** `localhost:5432`; for a Unix socket its folder replaces the host. */
+  /** Host and port: `localhost:5432`. For a Unix socket, the host is the folder of the socket. */
   get place(): string {
     return `${this.#client.host}:${this.#client.port}`;
   }

@@ -29,7 +29,7 @@ interface DataFolder {
   readonly state: "absent" | "empty" | "database" | "other";
 }
 
-/** Starts an engine. Rejects with an `Error` of one line; a new folder is then removed. */
+/** Starts an engine. On failure, removes a new folder and rejects with an `Error` of one line. */
 export async function startEngine(options: EngineOptions): Promise<StartedEngine> {
   const dataDir = dataDirectory(options.uri);
   const files = runtimeFiles();
@@ -80,7 +80,7 @@ async function open(
   { dataDir, files, folder }: {
     readonly dataDir: string;
     /**
-     * Files of a new database; null if the database exists, or may exist where svc cannot see it.
+     * Access to files if the database is new; null if it exists, or svc cannot see whether it does.
      */
     readonly files: Files | null;
     readonly folder: DataFolder | null;
@@ -100,7 +100,7 @@ async function open(
   }
   const engine = await PGlite.create({ ...pglite, dataDir });
   if (prebuilt !== null) {
-    // Nothing but initdb has written to the database yet.
+    // The archive is stored now, because only initdb has written to the database so far.
     await engine.dumpDataDir("gzip").then((dump) => prebuilt.write(dump)).catch(() => {});
   }
   return engine;

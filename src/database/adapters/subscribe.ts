@@ -57,7 +57,7 @@ export async function subscribe(
 
 /**
  * Returns the servers with the session attributes that notifications need. A primary that is
- * read-only by default can send and receive them, so `read-write` is only required if the
+ * read-only by default can send and receive notifications. So `read-write` is only required if the
  * connection string requires it.
  */
 export function primariesOf(targets: Targets): Targets {

@@ -40,7 +40,7 @@ export function checkPort(port: string): void {
   throw new Error("the connection string has an invalid port number");
 }
 
-/** `localhost:5432`, `[::1]:5432`, `%2Frun%2Fpostgresql` */
+/** Splits a host and its port: `localhost:5432`, `[::1]:5432`, `%2Frun%2Fpostgresql`. */
 function splitHost(text: string): readonly [host: string, port: string] {
   const [, bracketed, plain = "", port = ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(text) ??
     ["", undefined, text];
@@ -54,7 +54,7 @@ function readParameter(pair: string, query: string): readonly [keyword: string, 
   if (value !== undefined && isKeyword(name)) return [name, value];
   throw new Error(
     query.includes("@")
-      // If a password contains a question mark, its rest is in the place of parameters, before an @.
+      // The error omits the name, which may be the rest of a password after a question mark.
       ? "the connection string has an unknown parameter, or a special character that is not " +
         "percent-encoded"
       : value === undefined

@@ -58,7 +58,7 @@ function rootOf(options: ConnectionParameters, mode: string, readFile: ReadFile)
   }
   if (root !== undefined) return readFile(root);
   if (mode !== "verify-ca") return null;
-  // Public authorities also certify servers of other owners.
+  // `verify-ca` accepts any host name, and public authorities certify servers of any owner.
   throw new Error('sslmode "verify-ca" needs sslrootcert');
 }
 

@@ -21,7 +21,7 @@ export class ConnectionRefused extends Error {
   override readonly name = "ConnectionRefused";
 }
 
-/** Returns why a session does not match; null if it does. */
+/** Why a session does not match a value of `target_session_attrs`; null if it matches. */
 const sessionMismatch: Readonly<
   Record<Exclude<SessionTarget, "any" | "prefer-standby">, (state: ServerState) => string | null>
 > = {

@@ -50,7 +50,7 @@ export async function openClient(settings: Settings): Promise<Client> {
   const client = new (pg as unknown as { Client: new (settings: Settings) => Client }).Client(
     settings["sslmode"] === "allow" ? { ...settings, ssl: false } : settings,
   );
-  // The socket reports errors after connecting, which would be uncaught here without a listener.
+  // Without a listener, errors that the socket reports after connecting would be uncaught here.
   client.on("error", () => {});
   const parameters = new Map<string, string>();
   client.parameters = parameters;
@@ -73,7 +73,7 @@ export async function openClient(settings: Settings): Promise<Client> {
 /**
  * Allows only authentication with channel binding (RFC 5929) on a connection that is being opened,
  * because an attacker in between could request a weaker method. Other requests cause an `error`
- * event, and nothing is sent. Call it after `pg` has added its handlers.
+ * event, and nothing is sent. Call this function after `pg` has added its handlers.
  */
 export function requireChannelBinding(connection: AuthEvents): void {
   let isProven = false;
@@ -106,7 +106,7 @@ interface PgFailure {
   readonly severity?: unknown;
 }
 
-/** Returns the settings for a second attempt, encrypted or not as the mode permits, or null. */
+/** Returns the settings for a second attempt, encrypted or not as `sslmode` permits, or null. */
 function secondAttempt(settings: Settings, error: unknown): Settings | null {
   const { sslmode, ssl } = settings;
   if (ssl === false) return null;
@@ -160,7 +160,7 @@ const systemReasons: ReadonlyMap<unknown, string> = new Map([
 
 function reasonOf({ code, severity, message }: PgFailure, host: string): string {
   if (code === "28P01" && !message.startsWith(wrongPassword)) {
-    // If the server's messages are in another language, tools still find the English words.
+    // Tools look for the English words, which a message in another language does not contain.
     return `FATAL:  ${wrongPassword} (${message})`;
   }
   if (typeof severity === "string") return `${severity}:  ${message}`;
@@ -179,9 +179,7 @@ function isPasswordMissing(message: string): boolean {
   return message.includes("client password must be a");
 }
 
-/**
- * Returns whether the server refused the connection for a reason other than starting or stopping.
- */
+/** Returns whether the server refused the connection for a reason other than its start or stop. */
 function isRefusal({ severity, code, message }: PgFailure): boolean {
   return isPasswordMissing(message) || (typeof severity === "string" && code !== "57P03");
 }

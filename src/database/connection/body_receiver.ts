@@ -47,7 +47,7 @@ export class BodyReceiver implements RowRun {
   #stream: BodyStream | null = null;
   /** Time at which the connection was paused for the reader; null while it is not paused. */
   #pausedAt: number | null = null;
-  /** Whether the connection is paused although the spool has room: the pool limits how fast it fills. */
+  /** Whether the connection is paused only because the pool limits how fast the spool fills. */
   #isPaced = false;
   /** Total of the past pauses for the reader. */
   #pausedMs = 0;
@@ -75,7 +75,7 @@ export class BodyReceiver implements RowRun {
     return this.#pausedMs + this.stalledFor();
   }
 
-  /** Resumes the connection: the spool accepts this many more unread bytes. */
+  /** Lets the spool accept this many more unread bytes, and resumes the connection. */
   spool(bytes: number): void {
     this.#stream?.spool(bytes);
   }

@@ -3,8 +3,8 @@ import { deferred } from "../../base/lib/deferred.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import { ChunkQueue } from "./chunk_queue.ts";
 
-/** Bytes per chunk. The runtime buffers up to 64 KiB of a stream, and one chunk, even if the client
- * reads nothing. */
+/** Bytes per chunk. Chunks are small, because the runtime buffers 64 KiB and one more chunk of each
+ * stream, even if no client reads. */
 const chunkBytes = 32 * 1024;
 
 /** Returns a stream that stores unread bytes in a spool. It fails with `error` if the spool has no
@@ -22,11 +22,11 @@ export function spooledStream(
 
 const quiet = { onRoom() {}, onCancelled() {}, freesChunks: false };
 
-/** Events of a stream's reader, and how memory is reused. */
+/** Options of a {@linkcode BodyStream}. */
 interface BodyStreamOptions {
   /** Limits the unread bytes of all streams; null for no limit. */
   readonly spool: BodySpool | null;
-  /** Called when more bytes are unread than may wait. */
+  /** Called when the unread bytes reach the limit, so that the sender pauses. */
   readonly onFull: () => void;
   /** Called when the reader has caught up, so that more bytes may wait. */
   readonly onRoom: () => void;
@@ -36,7 +36,7 @@ interface BodyStreamOptions {
   readonly evictionError: () => unknown;
   /** Milliseconds. */
   readonly now: () => number;
-  /** Frees memory before the garbage collector would. Requires readers that keep no chunk. */
+  /** Whether chunks are freed before garbage collection. Readers must then keep no chunk. */
   readonly freesChunks: boolean;
 }
 

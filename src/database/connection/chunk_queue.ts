@@ -130,7 +130,7 @@ export class ChunkQueue implements BodySpoolUser {
         return true;
       }
     } catch {
-      // The disk is full.
+      // The disk is full, so the caller keeps the bytes in memory.
     }
     spool.returnFile(bytes.length);
     return false;

@@ -28,15 +28,15 @@ import { cleanupStatements, emptyTransaction } from "./session_cleanup.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 export interface ConnectionOptions extends PreparingOptions {
-  /** SQL that runs before the first transaction. It changes the session, so other clients of a
-   * pooler would be affected. */
+  /** SQL that runs before the first transaction. It changes the session, so a connection to a
+   * pooler must not have it. */
   readonly setup?: string;
-  /** `savepoint`: each transaction is a savepoint of the transaction that is open on the transport,
-   * and rolls back. Default: `own`. */
+  /** `savepoint`: a transaction is open on the transport. Each transaction is a savepoint in it,
+   * which rolls back. Default: `own`. */
   readonly transactions?: "own" | "savepoint";
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
-  /** Stores the bytes that slow readers leave unread. Without it, they occupy the connection. */
+  /** Stores unread bytes. Without a spool, a slow reader occupies the connection. */
   readonly spool?: BodySpool;
   /** Measures how long readers delay the connection, and times cancel requests. */
   readonly clock: Pick<Clock, "now" | "schedule">;
@@ -116,7 +116,7 @@ export class Connection {
       for (const { events } of transactions) events?.begun();
       this.#write(transactions.map((pending) => this.#executionOf(pending)));
     } catch (error) {
-      // A value that is too long for the memory leaves half a message in the buffer.
+      // A value too long for the memory leaves half a message in the buffer: close the connection.
       const reason = error instanceof Error ? error.message : "encoding failed";
       const unwritten = this.#inFlight.length === 0 ? transactions : [];
       this.destroy(reason);
@@ -130,8 +130,8 @@ export class Connection {
     this.#cancelRequests.start();
   }
 
-  /** Requeues pending transactions that can safely be sent again. Returns the other transactions, which
-   * still await a reply here, because the server may have executed them with an effect. */
+  /** Requeues the pending transactions that can safely be sent again. Returns transactions that
+   * stay on this connection, because the server may already have executed them. */
   requeuePending(): readonly PendingTransaction[] {
     this.#requeue(this.#pending().filter(isSafe));
     return this.#inFlight.filter(({ isSettled, body }) => !isSettled || body.streaming)
@@ -288,7 +288,7 @@ export class Connection {
     const current = this.#current;
     if (current === undefined) return this.destroy(failure.message);
     if (this.#isSettingUp && !endsConnection(failure)) return;
-    // Terminated after COMMIT was confirmed: the transaction is done.
+    // The server closes the connection after it has confirmed COMMIT: the transaction is done.
     if (current.hasEnded) {
       current.resolve();
       return endsConnection(failure) ? undefined : this.destroy(failure.message);
@@ -301,7 +301,7 @@ export class Connection {
     if (error.isStale && (sqlstate === unknownStatement || sqlstate === duplicateStatement)) {
       this.events.statementForgotten?.(sqlstate);
     }
-    // The cleanup failed, so the session may still have changes that functions have left.
+    // The connection is unusable: the cleanup failed, so the session may keep changes of functions.
     if (isUndoing) this.destroy(failure.message);
   }
 
@@ -327,7 +327,7 @@ export class Connection {
     const isOpen = this.#usesSavepoints
       ? !current.isRollingBack || status !== openStatus
       : status !== idleStatus;
-    // A write that the caller sends again must not wait for locks of this transaction.
+    // A write is rejected after ROLLBACK: a repetition must not wait for locks of this attempt.
     const awaitsRollback = isOpen && current.transaction.access === "read write";
     if (!mayRetry && !awaitsRollback) current.reject(current.failure);
     if (isOpen) {
@@ -338,7 +338,7 @@ export class Connection {
       );
     }
     if (mayRetry) {
-      // A function may have changed the defaults that an implicit transaction relies on.
+      // The setup runs again: a function may have changed defaults of the connection.
       this.#setup = this.#connectionSetup;
       this.#retries.push(this.#executionOf(current.pending, true));
     }
@@ -386,7 +386,7 @@ export class Connection {
     if (this.#inFlight.length > 0) return;
     const retries = this.#retries.filter(({ isSettled }) => !isSettled);
     const [next] = retries;
-    // Transactions of different forms cannot share a write, so each is sent alone.
+    // Retries are sent one by one, because transactions of different forms cannot share a write.
     this.#retries = retries.slice(1);
     if (next !== undefined) return this.#retry(next);
     this.#state = "idle";

@@ -130,8 +130,8 @@ export class TransactionExecution {
     return this.#statements[this.#position];
   }
 
-  /** Statements that the next transaction begins with, if this one is implicit. A transaction block
-   * runs them at its end. */
+  /** Cleanup with which the next transaction begins if this one is implicit. A block runs its
+   * cleanup at its end. */
   get cleanupBehind(): readonly Statement[] {
     return this.form === "implicit" ? this.#cleanup : [];
   }
@@ -178,7 +178,7 @@ export class TransactionExecution {
     const isolation = block?.isolation ?? "read committed";
     const begin = beginStatements[access][isolation];
     if (min === null || isolation === "read committed") return [begin, ...checks];
-    // The check runs in an earlier transaction, so that the snapshot of this one is not older.
+    // A transaction before the block checks, so that the snapshot is not older than the check.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
   }
 
@@ -390,7 +390,7 @@ const savepointStatements: Readonly<Record<AccessMode, readonly Statement[]>> = 
   "read write": [savepoint],
 };
 
-/** Ends a savepoint. RELEASE keeps savepoints from nesting. */
+/** Rolls back and releases a savepoint. Without RELEASE, the next savepoints would nest in it. */
 const savepointEnd: readonly Statement[] = [
   control("rollback to savepoint svc_case"),
   control("release savepoint svc_case"),

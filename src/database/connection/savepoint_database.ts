@@ -46,7 +46,7 @@ export class SavepointDatabase implements Database {
   /**
    * Runs statements as the login role. The next transactions see their effect. Resolves with the
    * rows of the last statement. Await the promise before the next call. Rejects with {@linkcode
-   * StatementError}; the open transaction is then aborted, unless {@linkcode within} made the call.
+   * StatementError}. Outside of {@linkcode within}, the open transaction is then aborted.
    */
   async run(text: string): Promise<readonly (readonly (string | null)[])[]> {
     await this.#queue;
@@ -56,7 +56,7 @@ export class SavepointDatabase implements Database {
     return results.at(-1)?.rows ?? [];
   }
 
-  /** Runs `use` in a savepoint, and then undoes the changes of {@linkcode run} in it. Calls may nest. */
+  /** Runs `use` in a savepoint, then undoes the effect of {@linkcode run} in it. Calls may nest. */
   async within<Result>(
     use: () => Promise<Result>,
     isKept: (result: Result) => boolean = () => false,

@@ -28,8 +28,8 @@ interface AnswerLimit {
   readonly clock?: Pick<Clock, "schedule">;
 }
 
-/** Resolves with the result of a transaction that `execute` sends. Closes the connection, so that
- * the transaction fails, if the result does not arrive in time. */
+/** Resolves with the result of a transaction that `execute` sends. If the result does not arrive in
+ * time, closes the connection, so that the transaction fails. */
 export async function answerInTime(
   { connection, maxMs, clock = systemClock }: AnswerLimit,
   execute: (settler: ResultSettler) => void,

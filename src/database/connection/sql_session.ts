@@ -23,7 +23,7 @@ export interface StatementFailure extends DatabaseFailure {
   readonly position: number | null;
 }
 
-/** Result of a text. If a statement fails, earlier statements roll back, unless the text commits them. */
+/** Result of a text. A failed statement rolls back all before it that the text did not commit. */
 export interface TextResult {
   /** Results of the statements before the one that failed. */
   readonly results: readonly StatementResult[];
@@ -35,7 +35,7 @@ export interface TextResult {
 /** Reports that the connection is lost; the message is the reason. */
 export class ConnectionClosedError extends Error {}
 
-/** Table of skipped payloads. It is empty: a session reads tags, notices and column names. */
+/** Types of messages whose payload is skipped. Empty: tags, notices and column names are read. */
 const noEvents = new Uint8Array(256);
 
 export class SqlSession {

@@ -7,7 +7,7 @@ import type { StatementInFlight, TransactionExecution } from "./execution.ts";
 import { PreparedStatements } from "./prepared_statements.ts";
 
 export interface PreparingOptions {
-  /** False uses the unnamed statement only, which is safe with transaction poolers. */
+  /** Whether statements are prepared. Unnamed statements are safe with transaction poolers. */
   readonly prepare: boolean;
   /** Maximum number of prepared statements on the server, per connection. */
   readonly preparedLimit: number;
@@ -43,7 +43,7 @@ export class StatementWriter {
   readonly #sharesSession: boolean;
   readonly #prepared: PreparedStatements;
   #toClose: readonly string[] = [];
-  /** Text of the unnamed statement, if it is known. */
+  /** Text of the unnamed statement of the server; null if it is unknown. */
   #unnamed: string | null = null;
 
   constructor(options: PreparingOptions) {
@@ -61,7 +61,7 @@ export class StatementWriter {
     }
     this.#closeStatements();
     const preparations: Preparations = new Map();
-    // A failed transaction also rolls back its cleanup, so later transactions repeat the statements.
+    // A failure rolls back the cleanup, so each later transaction of the write repeats it.
     let cleanup: readonly Statement[] = [];
     for (const execution of executions) {
       const place = { execution, preparations, oldestRank: Infinity, isBehindUserCode: false };
@@ -117,14 +117,15 @@ export class StatementWriter {
     const { execution, preparations } = place;
     const { text, use, runsUserCode = false, isShared = false } = statement;
     const context = isShared ? null : statement.planContext ?? execution.transaction.planContext;
-    // A retry relies on no statement that the transaction before it could deallocate.
+    // A retry prepares nothing: the transaction before it may deallocate prepared statements.
     const isKept = this.#prepare && !execution.isRetry && statement.isUnnamed !== true &&
       text.length <= maxPreparedLength &&
       statement.hasValues !== true;
     const preparation = isKept ? preparations.get(context)?.get(text) : undefined;
     const known = isKept ? this.#known(context, text, place) : undefined;
     place.isBehindUserCode ||= runsUserCode;
-    // The server skips the Parse of another transaction if that transaction fails earlier.
+    // A statement that another transaction of this write prepares is not used: if that transaction
+    // fails first, the server skips its Parse.
     const usable = known ?? (preparation?.execution === execution ? preparation.name : undefined);
     const isPreparing = isKept && usable === undefined && preparation === undefined;
     const name = usable ?? (isPreparing ? this.#prepared.freshName() : "");
@@ -149,10 +150,10 @@ export class StatementWriter {
   }
 
   /**
-   * Returns the name of a prepared statement, or null. A function of an earlier transaction may
-   * have deallocated all statements. svc can repeat a transaction only if PostgreSQL reports this
-   * before user-defined code runs. After such code, a statement must therefore not be older than
-   * the statements before it.
+   * Returns the name of a prepared statement, if it can be used. A function of an earlier
+   * transaction may have deallocated all statements. svc can repeat a transaction only if
+   * PostgreSQL reports a missing statement before user-defined code runs. After such code, a
+   * statement is used only if the transaction has used an older one, so that it must still exist.
    */
   #known(context: string | null, text: string, place: WritePlace): string | undefined {
     const entry = this.#prepared.use(context, text);

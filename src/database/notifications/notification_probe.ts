@@ -36,7 +36,7 @@ export class NotificationProbe {
       if (this.#expected === payload) this.cancel();
       return;
     }
-    // The notification may have arrived, or the probe was cancelled, before `notify` resolved.
+    // The notification arrived, or the probe was cancelled, before `notify` resolved: no timer.
     if (this.#expected !== payload) return;
     this.#cancelTimer = schedule(() => this.#end("lost"), probeTimeoutMs);
   }

@@ -49,13 +49,11 @@ export function pipelineLength(
   return Math.max(1, Math.min(maxTransactions[pipeline], byTime, byQueue));
 }
 
-/**
- * Share in use from which the limit is reached. Below 1, because sums of fractions are not exact.
- */
+/** Sum of shares at which the limit is reached. Below 1: sums of fractions are not exact. */
 const nearlyAll = 1 - 1e-6;
 
-/** Limits the connections in use. Each takes one divided by the limit of its kind, so that kinds do
- * not block each other. */
+/** Limits the connections in use. Each connection in use takes a share: one divided by the limit of
+ * its kind. So kinds do not block each other. */
 export class ConcurrencyLimiter {
   #slots = 0;
   #inUse = 0;
@@ -104,8 +102,8 @@ export class LargeBodies {
     return this.#inUse < this.#maxConnections;
   }
 
-  /** Returns whether the kind had a large body lately. Before its first measurement: whether its
-   * rows are unlimited. */
+  /** Returns whether the kind had a large body lately. Before the first measurement, returns
+   * whether the number of rows is unlimited. */
   isExpected({ kind, access, statements }: Transaction): boolean {
     if (kind === null || access !== "read only") return false;
     const left = this.#kinds.get(kind);
@@ -128,9 +126,9 @@ export class LargeBodies {
   }
 }
 
-/** A transaction above this time resets the estimate of its kind, which must be measured as short again. */
+/** A transaction above this time resets the estimate of its kind, which is then not short. */
 const resetAboveMs = 20;
-/** Kinds below this are short. */
+/** A kind with a shorter service time is short. */
 const maxShortMs = 1;
 /** Number of measurements before a kind can be short. */
 const minSamples = 2;
@@ -187,7 +185,7 @@ export class MinRoundTrip {
       this.#ms = Math.min(this.#ms * 1.001, ms);
       return ms - this.#ms;
     }
-    // If several transactions took less than the minimum, it was measured too high.
+    // The minimum is corrected if several transactions in one write took less time.
     const roundTrip = ms < this.#ms ? ms / transactions : this.#ms;
     return (ms - roundTrip) / (transactions - 1);
   }

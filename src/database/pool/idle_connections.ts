@@ -63,7 +63,7 @@ export class IdleConnections {
   #closeAged(): void {
     const now = this.options.clock.now();
     for (const pooled of this.list()) {
-      // To close one connection may start a transaction on another connection.
+      // A connection may have work by now, because closing one may start a transaction on another.
       if (pooled.work !== null) continue;
       if (this.isTooOld(pooled, now)) close(pooled, "max lifetime");
       else if (now - pooled.idleSince > this.options.maxIdleTimeMs) close(pooled, "max idletime");

@@ -262,8 +262,8 @@ export class Pool implements Database {
     }
   }
 
-  /** Whether no connection may be opened. After a refusal, an attempt could take a connection from
-   * other clients. */
+  /** Whether the pool opens no connection now. After a refusal, an attempt could take a connection
+   * from other clients. */
   get #isPausing(): boolean {
     if (this.#closed !== null) return true;
     return this.#connections.size > 0 &&
@@ -392,7 +392,7 @@ export class Pool implements Database {
   #gone(pooled: PooledConnection): void {
     this.#connections.delete(pooled);
     traceStep(this.#trace, pooled, `terminated: ${pooled.closeReason ?? "network error"}`);
-    // The server may have fallen silent.
+    // If a connection ends after a cancel request, the server may be silent.
     if (pooled.work?.isCancelled) this.suspect();
     this.#endWork(pooled);
     this.#idle.remove(pooled);

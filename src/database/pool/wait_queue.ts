@@ -31,7 +31,7 @@ export interface QueuedTransaction extends PendingTransaction, ListMember<Queued
   stopListening: (() => void) | null;
 }
 
-/** Returns the kind of transactions with which a transaction may share a write, or null. */
+/** Returns the class of transactions with which a transaction may share a write; null for none. */
 export function pipelineOf(queued: QueuedTransaction): PipelineClass | null {
   const { transaction, isRequeued, serviceTime } = queued;
   if (isRequeued || serviceTime === null || !serviceTime.isShort) return null;

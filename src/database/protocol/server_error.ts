@@ -14,8 +14,8 @@ export type StaleStatement = typeof unknownStatement | typeof duplicateStatement
 
 /** SQLSTATE of a prepared statement whose result type has changed. */
 const featureNotSupported = "0A000";
-/** The routine of PostgreSQL that raises {@linkcode featureNotSupported} in this case. The error's
- * message is translated by `lc_messages`. */
+/** The routine of PostgreSQL that raises {@linkcode featureNotSupported} in this case. Its name
+ * identifies the error, because `lc_messages` translates the message. */
 const planRevalidation = "RevalidateCachedQuery";
 
 export interface ServerError {

@@ -54,9 +54,9 @@ export interface StandbyState {
   readonly isInRecovery: boolean;
   /** End of the log that the server has replayed; 0 for a primary. */
   readonly replayed: bigint;
-  /** Null if it was not requested, or if the server does not report it. */
+  /** Null if the caller did not request it, or if the server does not report it. */
   readonly timeline: number | null;
-  /** Null if it was not requested, or if the server does not report it. */
+  /** Null if the caller did not request it, or if the server does not report it. */
   readonly systemIdentifier: string | null;
 }
 
@@ -80,7 +80,7 @@ export function askIdentifier(probe: ServerProbe): Promise<string | null> {
   return askIfPossible(probe, statements.identifier);
 }
 
-/** Returns a value; null if the server lacks the function, or the privilege is missing. */
+/** Returns the first value; null if a function does not exist, or the role may not call it. */
 async function askIfPossible(probe: ServerProbe, statement: Statement): Promise<string | null> {
   try {
     const [value = null] = await probe.ask(statement);

@@ -91,8 +91,8 @@ export class PrimaryMonitor {
 }
 
 const periodMs = 2;
-/** The barrier does not wait longer for a transaction. A commit takes one round trip, but clients may
- * hold transactions open. */
+/** Maximum time that the barrier waits for a transaction. A commit takes one round trip, but
+ * clients may hold transactions open. */
 const maxCommitMs = 100;
 
 /** Reads the identifiers of the running transactions that have one: `741,745`. */
@@ -113,7 +113,7 @@ export class CommitBarrier {
 
   constructor(private readonly probe: ServerProbe, private readonly clock: Clock) {}
 
-  /** Resolves when the transactions that run now have ended, except for long ones. */
+  /** Resolves when the transactions that run now have ended. Does not wait for long ones. */
   async pass(): Promise<void> {
     await this.#ask();
     let pending = [...this.#running.keys()].filter((id) => this.#mayBeCommit(id));
@@ -174,7 +174,7 @@ export class LagRing {
     const last = this.#samples.at(-1);
     if (last !== undefined && sample.time - last.time < this.spanMs / maxSamples) return;
     this.#samples.push(sample);
-    // One sample before the span is kept: a standby at its position lags too far.
+    // One sample before the span is kept: it shows that a standby at its position lags too far.
     const outdated = this.#samples.findIndex(({ time }) => time > sample.time - this.spanMs) - 1;
     if (outdated > 0) this.#samples.splice(0, outdated);
   }

@@ -180,7 +180,7 @@ class ReadRouter {
     caller: Caller | undefined,
   ): Promise<TransactionResult> {
     if (!transaction.wantsBookmark) return await this.primary.transaction(transaction, caller);
-    // The client may have seen commits on a standby that the primary does not show yet.
+    // The read waits: its client may have seen commits that the primary does not show yet.
     if (transaction.access === "read only") await this.set.primary.showsCommits();
     return await atEnd(
       this.primary.transaction(withPosition(transaction), caller),
@@ -188,7 +188,7 @@ class ReadRouter {
         const result = await executed;
         const isWrite = transaction.access === "read write";
         if (result.end === "rollback" && isWrite) return result;
-        // Before the timeline is known, standbys execute no reads, so a write needs no bookmark.
+        // While the timeline is unknown, standbys execute no reads, so a write needs no bookmark.
         const otherwise = isWrite && this.set.primary.timeline !== null ? forPrimary : null;
         const find = async () => {
           const position = result.walPosition ?? await this.set.primary.position();
@@ -211,8 +211,8 @@ function discard({ body, open }: TransactionResult): void {
   open?.end("rollback").catch(() => {});
 }
 
-/** Calls `follow` at the end of a transaction: at once; for an open transaction, when the caller ends
- * it. `repeat` waits for another transaction, and ends it in the same way. */
+/** Calls `follow` with the end of a transaction. An open transaction ends when its caller ends it.
+ * If `follow` runs the transaction again, `repeat` ends the second run in the same way. */
 async function atEnd(
   started: Promise<TransactionResult>,
   follow: (
@@ -233,7 +233,7 @@ async function atEnd(
 /** A bookmark with which the primary executes reads, because no server has its timeline. */
 const forPrimary: Bookmark = { timeline: 0, lsn: 0n };
 
-/** `otherwise`: the bookmark if the server is no longer reachable. Default: none. */
+/** Adds the bookmark that `find` returns. If the server cannot be reached, adds `otherwise`. */
 async function withBookmark(
   result: TransactionResult,
   find: () => Promise<Bookmark | null>,
@@ -246,7 +246,7 @@ async function withBookmark(
 interface PlacedRead {
   readonly transaction: StandbyRead;
   readonly caller: Caller | undefined;
-  /** Null without a bookmark. */
+  /** Position of the read's bookmark; null if the read has none. */
   readonly position: Bookmark | null;
 }
 

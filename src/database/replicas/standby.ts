@@ -49,7 +49,7 @@ export class Standby {
   /** The standby has the state that the primary had at this time; see {@linkcode LagRing.freshAt}. */
   #freshAt = -Infinity;
   #timeline: number | null = null;
-  /** The identifier is read again after each failure, because another server may have the address. */
+  /** Identifier of the cluster. Read after each failure: another server may have the address. */
   #systemIdentifier: string | null = null;
   /** Whether the identifier was compared with the primary's. */
   #isIdentified = false;
@@ -98,7 +98,7 @@ export class Standby {
     return this.options.primary.samples.covers(replayed, schemaLoadedAt);
   }
 
-  /** Null if unknown. If the server does not report its timeline, the primary's is assumed until it changes. */
+  /** Null if unknown. A server that reports none is assumed to have the primary's first one. */
   get timeline(): number | null {
     const { primary } = this.options;
     return this.#timeline ?? (primary.hasFirstTimeline ? primary.timeline : null);
@@ -277,7 +277,7 @@ export class StandbySet {
     }));
   }
 
-  /** Returns the standby with the fewest reads in progress that may execute a read; null if none may. */
+  /** Returns the standby with the fewest reads of all that may execute a read; null if none may. */
   choose(needs: StandbyNeeds): Standby | null {
     const fit = this.standbys.filter((standby) => standby.isFitFor(needs));
     const fewest = Math.min(...fit.map(({ inFlight }) => inFlight));
