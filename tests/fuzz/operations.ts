@@ -143,19 +143,19 @@ class Shop {
   async pass(sent: SentRequest): Promise<{ readonly name: string; readonly plan: string } | null> {
     try {
       const { config } = this.snapshot;
-      const pieces = piecesOf(sent);
-      const shape = readQueryShape(pieces, config);
+      const raw = rawOf(sent);
+      const shape = readQueryShape(raw, config);
       const exchange = {
         role,
         identity: { role, authenticated: true },
         admission: null,
         operation: null,
       };
-      const head = { pieces, shape, isPart: false };
+      const head = { raw, shape, isPart: false };
       this.guard.check(exchange as unknown as Exchange, { ...head, payload: null });
-      const payload = await payloadOf(pieces, sent.body, this.snapshot);
+      const payload = await payloadOf(raw, sent.body, this.snapshot);
       if (payload !== null) this.guard.check(exchange as unknown as Exchange, { ...head, payload });
-      return { name: exchange.operation ?? "none", plan: this.planText(pieces, payload) };
+      return { name: exchange.operation ?? "none", plan: this.planText(raw, payload) };
     } catch (error) {
       unlessRefused(() => {
         throw error;
@@ -181,12 +181,12 @@ class Shop {
   }
 
   /** Returns the SQL of a request without values and limits, and what else its answer depends on. */
-  planText(pieces: RawRequest, payload: Payload | null): string {
+  planText(raw: RawRequest, payload: Payload | null): string {
     const { config } = this.snapshot;
-    const sorted = sortedQuery(pieces.query);
-    const { range: _, ...others } = pieces.headers;
+    const sorted = sortedQuery(raw.query);
+    const { range: _, ...others } = raw.headers;
     // HEAD is planned as GET, and has no range.
-    const head = pieces.method === "HEAD" ? { ...pieces, method: "GET", headers: others } : pieces;
+    const head = raw.method === "HEAD" ? { ...raw, method: "GET", headers: others } : raw;
     const { request } = parseHead({ ...head, query: sorted }, config);
     const planned = plan({ ...request, payload }, this.cache, config);
     if (planned.kind === "root" || planned.kind === "options") return planned.kind;
@@ -220,26 +220,26 @@ function sortedQuery(query: string): string {
     .map(({ text }) => text).join("&");
 }
 
-function piecesOf({ method, target, headers }: SentRequest): RawRequest {
+function rawOf({ method, target, headers }: SentRequest): RawRequest {
   return { method, ...splitUrl(`http://localhost${target}`), headers, cookies: {} };
 }
 
 async function payloadOf(
-  pieces: RawRequest,
+  raw: RawRequest,
   body: string | null,
   { config }: Snapshot,
 ): Promise<Payload | null> {
-  const { reader } = parseHead(pieces, config);
+  const { reader } = parseHead(raw, config);
   return reader === null ? null : await decodeBody(reader, new TextEncoder().encode(body ?? ""));
 }
 
 async function recordedFile(snapshot: Snapshot): Promise<string> {
   const recorder = new OperationRecorder(written, () => {});
   for (const sent of recorded) {
-    const pieces = piecesOf(sent);
-    const payload = await payloadOf(pieces, sent.body, snapshot);
+    const raw = rawOf(sent);
+    const payload = await payloadOf(raw, sent.body, snapshot);
     const { text } = recorder;
-    recorder.add({ pieces, role, payload }, snapshot);
+    recorder.add({ raw, role, payload }, snapshot);
     ok(recorder.text !== text, `cannot record ${sent.target}`);
   }
   return recorder.text;

@@ -38,27 +38,27 @@ export function admit(exchange: Exchange): Promise<void> | null {
     .then((found) => enter(exchange, found));
 }
 
-/** Checks a request before its token is verified. `pieces` is the request that policies match, if
+/** Checks a request before its token is verified. `raw` is the request that policies match, if
  * it differs from the original. */
-export function admitClient(exchange: Exchange, pieces = exchange.pieces): void {
+export function admitClient(exchange: Exchange, raw = exchange.raw): void {
   if (exchange.refusal !== null) throw exchange.refusal;
   const { context: { snapshot: { rateLimits, config } } } = exchange;
   if (rateLimits === null) return;
-  const dbRootSpec = isBatch(pieces, config) ? null : config.dbRootSpec;
-  exchange.admission = admissionOf(exchange, pieces, dbRootSpec);
+  const dbRootSpec = isBatch(raw, config) ? null : config.dbRootSpec;
+  exchange.admission = admissionOf(exchange, raw, dbRootSpec);
   exchange.admission?.chargeClient();
 }
 
 /** Returns the charges of a request or batch operation; null without policies. */
 export function admissionOf(
   { context: { snapshot: { rateLimits: limits, config }, counters }, client }: Exchange,
-  pieces: RawRequest,
+  raw: RawRequest,
   dbRootSpec: Exchange["context"]["snapshot"]["config"]["dbRootSpec"],
 ): Admission | null {
   if (limits === null) return null;
   const { serverQueryMethod } = config;
   const { relationPrefix } = limits;
-  const resource = limitedResource(pieces, { serverQueryMethod, dbRootSpec, relationPrefix });
+  const resource = limitedResource(raw, { serverQueryMethod, dbRootSpec, relationPrefix });
   const onRefused = (policy: string) => counters.rateLimited.increment(policy);
   return new Admission({ limits, onRefused, client, resource });
 }
@@ -105,10 +105,10 @@ export function admitIdentity(exchange: Exchange, identity: Identity): void {
  * another name. A Bearer token passes, because other pages cannot make a browser send one.
  */
 function checkOrigin(
-  { request, pieces, credential, context: { snapshot: { config } } }: Exchange,
+  { request, raw, credential, context: { snapshot: { config } } }: Exchange,
 ): void {
   if (config.jwtCookieName === null || credential.source === "bearer") return;
-  const { method, headers } = pieces;
+  const { method, headers } = raw;
   // HTTP/2 has `:authority` instead of `Host`.
   const host = headers["host"] ?? new URL(request.url).host;
   const rules = { origins: config.jwtCookieOrigins ?? [], ownUrl: config.openapiServerProxyUri };

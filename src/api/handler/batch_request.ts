@@ -36,15 +36,15 @@ import { run } from "./run.ts";
 /** Responds to a batch. Throws an {@linkcode OperationError} if an operation fails, `140` and `141`
  * for the document. */
 export async function respondToBatch(exchange: Exchange): Promise<Reply> {
-  const { pieces, context, stopwatch } = exchange;
+  const { raw, context, stopwatch } = exchange;
   const { config, cache, cacheError } = context.snapshot;
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
-  const request = describedBatch(pieces, config);
-  checkBatchHead(pieces, request);
+  const request = describedBatch(raw, config);
+  checkBatchHead(raw, request);
   const begin = () => batchDocumentDecoder(config.batchMaxBytes);
   const payload = await receiveBody(exchange.request, begin, {
     ...bodyOptions(exchange),
-    checks: { head: () => checkDocumentLength(pieces, config) },
+    checks: { head: () => checkDocumentLength(raw, config) },
   });
   const bytes = payload.kind === "raw" ? payload.bytes : noBytes;
   const document = await parseBatchDocument(bytes, { maxOperations: config.batchMaxOperations });
@@ -73,18 +73,18 @@ async function planOperations(
 ): Promise<readonly RequestOperation[]> {
   const admissions: Admission[] = [];
   const operations: RequestOperation[] = [];
-  const headers = inheritedHeaders(exchange.pieces);
+  const headers = inheritedHeaders(exchange.raw);
   const plans: DataPlan[] = [];
   const references = new BatchReferences(document.operations);
   const { role, context: { guard, snapshot: { cache } } } = exchange;
   const isRestricted = guard?.operations !== undefined && guard.binds?.(role ?? "") !== false;
   for (const operation of document.operations) {
     try {
-      const pieces = operationRequest(operation, headers);
-      admitOperation(exchange, pieces, admissions);
+      const raw = operationRequest(operation, headers);
+      admitOperation(exchange, raw, admissions);
       const own = references.of(operation.index, { earlier: plans, cache: cache!, isRestricted });
       const body = operation.body ?? noBytes;
-      const plan = await planRequest(exchange, { pieces, body, columns, references: own });
+      const plan = await planRequest(exchange, { raw, body, columns, references: own });
       if (plan.kind !== "data") throw new Error("an operation is not a request for data");
       const planned = await readableQuery(plan.planned, columns);
       plans.push(planned.plan);
@@ -111,11 +111,11 @@ function factsOf({ index, id, method, url }: BatchOperation): FailedOperation {
 }
 
 /** Checks an operation. Throws `131`, `132` and `136`, as for a single request. */
-function admitOperation(exchange: Exchange, pieces: RawRequest, admissions: Admission[]): void {
+function admitOperation(exchange: Exchange, raw: RawRequest, admissions: Admission[]): void {
   const { identity, credential, context: { snapshot: { config } } } = exchange;
-  const tooLong = lengthError(Object.entries(pieces.headers), pieces, config);
+  const tooLong = lengthError(Object.entries(raw.headers), raw, config);
   if (tooLong !== null) throw tooLong;
-  const admission = admissionOf(exchange, pieces, null);
+  const admission = admissionOf(exchange, raw, null);
   if (admission === null) return;
   admission.chargeClient();
   admission.chargeIdentity({ ...identity!, token: credential.token });

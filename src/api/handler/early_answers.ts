@@ -36,7 +36,7 @@ function answerPreflight(exchange: Exchange): Reply | null {
 /** Rejects an invalid `Host`. Servers build the URL of a request from this header, so that a slash
  * in the header would change the path. */
 function answerInvalidHost(exchange: Exchange): Reply | null {
-  if (isHostHeader(exchange.pieces.headers["host"] ?? null)) return null;
+  if (isHostHeader(exchange.raw.headers["host"] ?? null)) return null;
   exchange.route = unknownRoute;
   const content = new TextEncoder().encode("Bad Request");
   const headers = [["Content-Type", "text/plain;charset=UTF-8"]] as const;
@@ -45,7 +45,7 @@ function answerInvalidHost(exchange: Exchange): Reply | null {
 
 function healthAnswer(check: HealthCheck): EarlyAnswer {
   return (exchange) => {
-    const reply = exchange.refusal === null ? check(exchange.pieces) : null;
+    const reply = exchange.refusal === null ? check(exchange.raw) : null;
     if (reply !== null) exchange.route = healthRoute;
     return reply;
   };

@@ -114,7 +114,7 @@ export interface PathHost {
 /** A request to check: an exchange, or an operation of its batch. */
 export interface GuardedRequest {
   /** The request to plan. For a query request, this is the equivalent GET. */
-  readonly pieces: RawRequest;
+  readonly raw: RawRequest;
   /** Null if the plan of the request cannot be cached. */
   readonly shape: QueryShape | null;
   /** Null before the body has arrived, and for a request without a body. */
@@ -157,7 +157,7 @@ export interface RequestFailure {
 /** The parts of a request that are known from its head. */
 export interface ExchangeHead {
   /** The request in the form that database code sees. */
-  readonly pieces: RawRequest;
+  readonly raw: RawRequest;
   readonly credential: Credential;
   readonly identifiers: RequestIdentifiers;
   /** The error for a head that is too long, or null. */
@@ -172,7 +172,7 @@ export class Exchange implements Caller {
   readonly request: Request;
   readonly info: RequestInfo;
   readonly context: Context;
-  readonly pieces: RawRequest;
+  readonly raw: RawRequest;
   readonly credential: Credential;
   readonly identifiers: RequestIdentifiers;
   readonly refusal: ServiceError | null;
@@ -213,14 +213,14 @@ export class Exchange implements Caller {
   constructor(
     request: Request,
     context: Context,
-    { pieces, credential, identifiers, refusal, timing, info }: ExchangeHead,
+    { raw, credential, identifiers, refusal, timing, info }: ExchangeHead,
   ) {
     const { snapshot: { config }, appState } = context;
     this.request = request;
     this.info = info;
     this.identity = info.identity ?? null;
     this.context = context;
-    this.pieces = pieces;
+    this.raw = raw;
     this.credential = credential;
     this.identifiers = identifiers;
     this.refusal = refusal;
@@ -250,7 +250,7 @@ export class Exchange implements Caller {
       const { trustedProxies } = this.context.snapshot;
       this.#client = trustedProxies === null
         ? client
-        : clientAddress(client, this.pieces.headers, trustedProxies);
+        : clientAddress(client, this.raw.headers, trustedProxies);
     }
     return this.#client;
   }
@@ -273,14 +273,14 @@ export class Exchange implements Caller {
 export function allowedOrigins(
   exchange: Exchange,
 ): readonly string[] | null | "none" {
-  const { context: { snapshot: { config } }, pieces: { path } } = exchange;
+  const { context: { snapshot: { config } }, raw: { path } } = exchange;
   const host = pathHostOf(exchange);
   if (host?.allowedOrigins === undefined) return config.serverCorsAllowedOrigins;
   return host.allowedOrigins(path);
 }
 
 /** Returns the host that answers a request in place of the stages; undefined for most requests. */
-export function pathHostOf({ context: { pathHosts }, pieces: { path } }: Exchange) {
+export function pathHostOf({ context: { pathHosts }, raw: { path } }: Exchange) {
   return pathHosts.find((host) => host.matches(path));
 }
 

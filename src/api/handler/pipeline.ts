@@ -51,7 +51,7 @@ function leaveAfter({ ended }: Reply, { context: { inFlight } }: Exchange): void
 
 /** Makes the reply to a request that failed. */
 export function failureReply(exchange: Exchange, caught: unknown): Reply {
-  const { identity, role, pieces, context: { dialect, snapshot, counters, appState } } = exchange;
+  const { identity, role, raw, context: { dialect, snapshot, counters, appState } } = exchange;
   const cause = caught instanceof OperationError ? caught.cause : caught;
   const isOverdue = isCanceled(cause) && exchange.deadline?.isOver === true;
   const thrown = isOverdue ? errors.requestTimeout() : cause;
@@ -64,7 +64,7 @@ export function failureReply(exchange: Exchange, caught: unknown): Reply {
   const { cache, config } = snapshot;
   const { plan } = exchange;
   const advised = {
-    pieces: asRead(pieces, config),
+    raw: asRead(raw, config),
     role,
     cache: cache?.data ?? null,
     plan,
@@ -91,7 +91,7 @@ export function failureReply(exchange: Exchange, caught: unknown): Reply {
 
 /** Plans the request and executes the plan. */
 function respond(exchange: Exchange): Promise<Reply> {
-  if (isBatch(exchange.pieces, exchange.context.snapshot.config)) return respondToBatch(exchange);
+  if (isBatch(exchange.raw, exchange.context.snapshot.config)) return respondToBatch(exchange);
   const planned = planRequest(exchange, null);
   return planned instanceof Promise
     ? planned.then((plan) => carryOut(exchange, plan))

@@ -32,7 +32,7 @@ import { bodySource } from "./receive_body.ts";
 
 /** An operation of a batch, with the data that its planning needs. */
 interface PlannedPart {
-  readonly pieces: RawRequest;
+  readonly raw: RawRequest;
   readonly body: Uint8Array;
   /** The columns that the role of the request may select. */
   readonly columns: RoleColumns;
@@ -43,7 +43,7 @@ interface PlannedPart {
 /** The request to plan: an exchange's, an operation's, or the GET of a query request. */
 interface PlanningInput {
   readonly exchange: Exchange;
-  readonly pieces: RawRequest;
+  readonly raw: RawRequest;
   readonly part: PlannedPart | null;
   readonly cache: SchemaCache;
 }
@@ -71,9 +71,9 @@ export function planRequest(
 ): RequestPlan | Promise<RequestPlan> {
   const { context: { snapshot: { cache, cacheError, config } } } = exchange;
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
-  const { pieces } = part ?? exchange;
-  const target = readQueryTarget(pieces, config);
-  const input = { exchange, pieces, part, cache };
+  const { raw } = part ?? exchange;
+  const target = readQueryTarget(raw, config);
+  const input = { exchange, raw, part, cache };
   return target === null ? planByShape(input) : planQuery(input, target);
 }
 
@@ -84,29 +84,29 @@ function sourceOf({ exchange, part }: PlanningInput, reader: PayloadReader): Bod
 
 /** Plans a query request. Receives its parameters, and plans the equivalent GET. */
 async function planQuery(input: PlanningInput, target: QueryTarget): Promise<RequestPlan> {
-  const { pieces, cache, exchange: { context: { guard, snapshot: { config } } } } = input;
+  const { raw, cache, exchange: { context: { guard, snapshot: { config } } } } = input;
   const check = (request: RawRequest) =>
     checkTarget(parseHead({ ...request, query: "" }, config).request, cache);
-  if (pieces.method === "OPTIONS" && target.form === "path") {
-    checkGuard({ ...input, pieces: { ...pieces, path: target.path } }, null, null);
-    check({ ...pieces, method: "GET", path: target.path });
+  if (raw.method === "OPTIONS" && target.form === "path") {
+    checkGuard({ ...input, raw: { ...raw, path: target.path } }, null, null);
+    check({ ...raw, method: "GET", path: target.path });
     const acceptQuery = acceptedQueries(target.isRoutine);
     return { kind: "options", allow: "OPTIONS,POST", acceptQuery };
   }
-  const request = requestInQuery(pieces, target);
   // JSON arguments of a function are received later, as the body of a POST is.
-  if (request.method === "QUERY") return planByShape({ ...input, pieces: request });
   // A guard disables this check: its errors would show names to clients that the guard refuses.
+  const request = requestInQuery(raw, target);
+  if (request.method === "QUERY") return planByShape({ ...input, raw: request });
   const checks = guard === null ? { head: () => check(request) } : {};
   const payload = await readBody(sourceOf(input, parameterReader), parameterReader, checks);
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
-  return planByShape({ ...input, pieces: withParameters(request, parameters) });
+  return planByShape({ ...input, raw: withParameters(request, parameters) });
 }
 
 function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
-  const { pieces, part, exchange: { context: { planCache, snapshot: { config } } } } = input;
+  const { raw, part, exchange: { context: { planCache, snapshot: { config } } } } = input;
   const hasReferences = part !== null && part.references !== null;
-  const shape = hasReferences ? null : readQueryShape(pieces, config);
+  const shape = hasReferences ? null : readQueryShape(raw, config);
   const needs = checkGuard(input, shape, null);
   const reader = shape === null ? undefined : planCache.bodyReader(shape);
   if (shape === null || reader === undefined) return planUncached(input, shape, null, needs);
@@ -122,23 +122,23 @@ function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
 
 /** Checks a request by the guard. Returns which part of the body the guard needs. */
 function checkGuard(
-  { exchange, pieces, part }: PlanningInput,
+  { exchange, raw, part }: PlanningInput,
   shape: QueryShape | null,
   payload: Payload | null,
 ): "text" | "keys" {
   const { guard } = exchange.context;
   if (guard === null) return "keys";
   const body = payload === null ? null : part?.references?.withMembers(payload) ?? payload;
-  return guard.check(exchange, { pieces, shape, payload: body, isPart: part !== null });
+  return guard.check(exchange, { raw, shape, payload: body, isPart: part !== null });
 }
 
 /** Returns a function that decides whether a body too long for one statement can be divided. For
  * such a body, the function plans the request. */
 function divisibility(input: PlanningInput, reader: PayloadReader): LongBodyChecks["isDivisible"] {
-  const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
+  const { raw, cache, exchange: { context: { snapshot: { config } } } } = input;
   let body: BodyPlan | null = null;
   return (payload) => {
-    body ??= new BodyPlan({ request: parseHead(pieces, config).request, reader, cache, config });
+    body ??= new BodyPlan({ request: parseHead(raw, config).request, reader, cache, config });
     return body.isDivisible(payload);
   };
 }
@@ -149,8 +149,8 @@ function planLooked(
   shape: QueryShape,
   received: Payload | null,
 ): RequestPlan | Promise<RequestPlan> {
-  const { pieces, part, exchange: { context: { planCache }, stopwatch } } = input;
-  const found = planCache.lookup(shape, pieces, received);
+  const { raw, part, exchange: { context: { planCache }, stopwatch } } = input;
+  const found = planCache.lookup(shape, raw, received);
   if (found === undefined) return planUncached(input, shape, received);
   if (part === null) stopwatch.lap("parse");
   return { kind: "data", ...found, columns: null };
@@ -163,10 +163,10 @@ async function planUncached(
   received: Payload | null,
   needs: "text" | "keys" = "keys",
 ): Promise<RequestPlan> {
-  const { pieces, part, cache, exchange } = input;
+  const { raw, part, cache, exchange } = input;
   const { stopwatch, context: { guard, planCache, snapshot: { config } } } = exchange;
-  const { request: head, reader } = parseHead(pieces, config);
-  if (pieces.received !== undefined) checkQuerySize(head.query);
+  const { request: head, reader } = parseHead(raw, config);
+  if (raw.received !== undefined) checkQuerySize(head.query);
   const columns = selectableColumns(input, head);
   const complete = (sent: ApiRequest): ApiRequest => {
     if (received === null && sent.payload !== null) checkGuard(input, shape, sent.payload);
@@ -191,7 +191,7 @@ async function planUncached(
   const query = part?.references?.query(planned) ?? queryOf(planned);
   // Plans that depend on the role are not cached, because roles share the plan of a shape.
   if (shape !== null && columns === null) {
-    planCache.insert(shape, { pieces, payload: request.payload, reader, query });
+    planCache.insert(shape, { raw, payload: request.payload, reader, query });
   }
   const traits = { isRetrySafe: false, mayChangeSession: mayChangeSession(planned, cache) };
   const uncached = { plan: planned, query, kind: null, ...traits };

@@ -26,7 +26,7 @@ export function receive(request: Request, info: RequestInfo, context: Context): 
   const raw = served ?? received;
   return new Exchange(request, context, {
     info,
-    pieces: withoutApiKey(asStored(raw, config), config),
+    raw: withoutApiKey(asStored(raw, config), config),
     credential: readCredential({
       authorization: raw.headers["authorization"] ?? apiKeyOf(raw, config),
       cookie: () => request.headers.get("cookie"),
@@ -86,15 +86,15 @@ function asStored(
   raw: RawRequest,
   { jwtCookieName, serverCompression }: Pick<Config, "jwtCookieName" | "serverCompression">,
 ): RawRequest {
-  const pieces = jwtCookieName === null
+  const stored = jwtCookieName === null
     ? raw
     : { ...raw, cookies: maskCookie(raw.cookies, jwtCookieName) };
-  if (serverCompression === null) return pieces;
-  const { headers } = pieces;
+  if (serverCompression === null) return stored;
+  const { headers } = stored;
   const conditions = preconditionHeaders
     .flatMap((name) => headers[name] === undefined ? [] : [[name, uncodedTags(headers[name])]]);
-  if (conditions.length === 0) return pieces;
-  return { ...pieces, headers: { ...headers, ...Object.fromEntries(conditions) } };
+  if (conditions.length === 0) return stored;
+  return { ...stored, headers: { ...headers, ...Object.fromEntries(conditions) } };
 }
 
 /** Returns the identifiers that the configuration enables. */

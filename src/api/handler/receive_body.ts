@@ -44,12 +44,12 @@ function queryLimit(
 /** Returns how the long body of an insert is divided; undefined for other requests. The caller
  * closes the files. */
 function divisionOf(
-  { pieces, context: { snapshot: { config }, bodySpool: { space } }, files }: Exchange,
+  { raw, context: { snapshot: { config }, bodySpool: { space } }, files }: Exchange,
 ): DivisionOptions | undefined {
   const { serverSpoolSize: maxBytes, idempotencyTable } = config;
-  if (pieces.method !== "POST" || maxBytes === 0) return undefined;
   // A body with `Idempotency-Key` is not divided, because the key's hash needs the whole body.
-  if (idempotencyTable !== null && hasIdempotencyKey(pieces)) return undefined;
+  if (raw.method !== "POST" || maxBytes === 0) return undefined;
+  if (idempotencyTable !== null && hasIdempotencyKey(raw)) return undefined;
   const openSpool = () => {
     const file = openSpoolFile({ space, maxBytes });
     if (file !== null) files.push(file);

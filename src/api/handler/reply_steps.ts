@@ -79,7 +79,7 @@ function addLimits(reply: Reply, { admission }: Exchange): Reply {
 function compress(offered: NonNullable<Config["serverCompression"]>): ReplyStep {
   let encoders: BodyEncoders | null = null;
   const codings = offered.filter(isResponseCoding);
-  return (reply, { request, pieces: { method, headers, cookies } }) =>
+  return (reply, { request, raw: { method, headers, cookies } }) =>
     compressReply(reply, {
       method,
       headers,
@@ -97,9 +97,9 @@ function guardCookie(
 ): ReplyStep {
   const setsCookie = ([name, value]: Header) =>
     name.toLowerCase() === "set-cookie" && value.trimStart().startsWith(`${cookieName}=`);
-  return (reply, { pieces }) => {
-    const isForeign = isCrossOrigin(pieces.headers) &&
-      jwtCookieOrigins?.includes(pieces.headers["origin"] ?? "") !== true;
+  return (reply, { raw }) => {
+    const isForeign = isCrossOrigin(raw.headers) &&
+      jwtCookieOrigins?.includes(raw.headers["origin"] ?? "") !== true;
     if (!isForeign) return reply;
     return { ...reply, headers: reply.headers.filter((header) => !setsCookie(header)) };
   };
@@ -126,7 +126,7 @@ function varyByProfile(): ReplyStep {
 /** Forbids shared caches to store the response to a request with a token. RFC 9111, section 3.5,
  * forbids it only for `Authorization`, and not all caches comply. */
 function keepPrivate(reply: Reply, exchange: Exchange): Reply {
-  const { pieces: { headers }, credential: { source }, context: { dialect } } = exchange;
+  const { raw: { headers }, credential: { source }, context: { dialect } } = exchange;
   const isStandard = source === "bearer" && headers["authorization"] !== undefined;
   if (source === "none" || isStandard && dialect.sharedCaches !== "any") return reply;
   if (hasHeader("Cache-Control", reply.headers)) return reply;
@@ -142,7 +142,7 @@ function addBookmark(bookmarkHeader: string): ReplyStep {
 
 /** Adds the CORS headers, which override headers of the same name. */
 function addCors(reply: Reply, exchange: Exchange): Reply {
-  if (exchange.pieces.headers["origin"] === undefined) return reply;
+  if (exchange.raw.headers["origin"] === undefined) return reply;
   const { context: { bookmarkHeader }, request } = exchange;
   const origins = allowedOrigins(exchange);
   if (origins === "none") return reply;

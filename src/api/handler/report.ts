@@ -22,14 +22,14 @@ export function reportRequest(exchange: Exchange, reply: Reply): void {
 
 /** Reports the failure and the warnings of a request. Writes no line to the access log. */
 export function reportOutcome(exchange: Exchange): void {
-  const { failure, targetNameUses, request, credential, pieces, context: { appState } } = exchange;
+  const { failure, targetNameUses, request, credential, raw, context: { appState } } = exchange;
   if (targetNameUses.length > 0) {
     const { method } = request;
     const target = targetOf(exchange);
     appState.observe({ kind: "target-names-used", uses: targetNameUses, method, target });
   }
   if (failure !== null) reportFailure(exchange, failure);
-  else if (credential.source === "none" && pieces.headers["authorization"] !== undefined) {
+  else if (credential.source === "none" && raw.headers["authorization"] !== undefined) {
     reportAdvice(exchange, "Authorization has no effect: write Bearer before the token");
   }
 }
@@ -144,13 +144,13 @@ export function recordRequest(
 }
 
 /** Returns the `Content-Length` of a request, or null. */
-function bodyLength({ pieces: { headers } }: Exchange): number | null {
+function bodyLength({ raw: { headers } }: Exchange): number | null {
   const text = headers["content-length"];
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 function routeOf(exchange: Exchange): string {
-  const { route, context: { routes }, pieces: { path } } = exchange;
+  const { route, context: { routes }, raw: { path } } = exchange;
   return route ?? pathHostOf(exchange)?.route ?? routes.of(path);
 }
 

@@ -88,10 +88,10 @@ export function ownerOf(
  * Returns whether the request is a write with an `Idempotency-Key`, so that it takes effect once.
  */
 function hasKey(
-  { pieces, context: { snapshot: { config } } }: Exchange,
+  { raw, context: { snapshot: { config } } }: Exchange,
   { operations }: RequestWork,
 ): boolean {
-  return config.idempotencyTable !== null && hasIdempotencyKey(pieces) &&
+  return config.idempotencyTable !== null && hasIdempotencyKey(raw) &&
     operations.some(({ planned }) => mayWrite(planned.plan, config));
 }
 
@@ -102,11 +102,11 @@ async function runOnce(
   work: RequestWork,
   owner: TransactionOwner,
 ): Promise<Reply> {
-  const { pieces, context: { counters, snapshot: { config } } } = exchange;
+  const { raw, context: { counters, snapshot: { config } } } = exchange;
   const key: RequestKey = {
     table: config.idempotencyTable!,
-    text: readIdempotencyKey(pieces),
-    fingerprint: await requestFingerprint(pieces, work.payload),
+    text: readIdempotencyKey(raw),
+    fingerprint: await requestFingerprint(raw, work.payload),
     ttlSeconds: config.idempotencyTtl,
   };
   for (let attempt = 0; attempt < 2; attempt++) {

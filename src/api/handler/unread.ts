@@ -34,7 +34,7 @@ export function spooled(
 /** Stores a body as {@linkcode spooled} does, if the connection may have several responses at a time.
  * HTTP/2 requests have `:authority` in place of `Host`. */
 export function spooledIfShared(reply: Reply, exchange: Exchange): Reply {
-  const isShared = exchange.pieces.headers["host"] === undefined;
+  const isShared = exchange.raw.headers["host"] === undefined;
   return isShared ? spooled(reply, exchange, maxSharedBytes) : reply;
 }
 

@@ -40,11 +40,11 @@ export interface RequestHead {
  * `159` (preconditions), `160` and `196` (parameters without effect), `158` (no filter), `107`
  * (content type).
  */
-export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHead {
-  const { method, path, query: rawQuery, headers, cookies, received } = pieces;
+export function parseHead(raw: RawRequest, config: RequestConfig): RequestHead {
+  const { method, path, query: rawQuery, headers, cookies, received } = raw;
   const resource = readPath(path, config);
   const profile = chooseSchema({ method, headers }, config);
-  const action = chooseAction(resource, pieces);
+  const action = chooseAction(resource, raw);
   const canonicalOf = received === undefined ? canonicalQuery : equivalentQuery;
   const asked = parseQuery(rawQuery, queryMode(action), canonicalOf);
   const takesLimits = asked.lock !== null || asked.on !== null || limitsCount(method, config);
@@ -60,7 +60,7 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
     query,
     bounds,
     preferences: parsePreferences(headers["prefer"] ?? null),
-    preconditions: config.etagMode === "off" ? noPreconditions : readPreconditions(action, pieces),
+    preconditions: config.etagMode === "off" ? noPreconditions : readPreconditions(action, raw),
     accept: parseAccept(headers["accept"] ?? null),
     payload: null,
     headers,

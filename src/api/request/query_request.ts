@@ -56,9 +56,9 @@ function isRoutinePath(path: string): boolean {
 }
 
 /** Returns the GET that is equivalent to a query request whose body has no parameters; else the request. */
-export function asRead(pieces: RawRequest, config: QueryRequestConfig): RawRequest {
-  const target = readQueryTarget(pieces, config);
-  return target === null ? pieces : { ...pieces, method: "GET", path: target.path };
+export function asRead(raw: RawRequest, config: QueryRequestConfig): RawRequest {
+  const target = readQueryTarget(raw, config);
+  return target === null ? raw : { ...raw, method: "GET", path: target.path };
 }
 
 /**
@@ -66,18 +66,18 @@ export function asRead(pieces: RawRequest, config: QueryRequestConfig): RawReque
  * For a function with JSON arguments, returns a QUERY. Throws `101` and `117` for methods other than
  * POST on `/$query`, and `107` for an unsupported content type.
  */
-export function requestInQuery(pieces: RawRequest, target: QueryTarget): RawRequest {
-  const { method, path, headers } = pieces;
+export function requestInQuery(raw: RawRequest, target: QueryTarget): RawRequest {
+  const { method, path, headers } = raw;
   const { form, isRoutine } = target;
   if (form === "path" && method !== "POST") {
     throw isRoutine ? errors.methodOnFunction(method) : errors.unsupportedMethod(method);
   }
   const contentType = headers["content-type"] ?? null;
   return {
-    ...pieces,
+    ...raw,
     method: hasJsonArguments(contentType, target) ? "QUERY" : "GET",
     path: target.path,
-    received: { method, path, query: pieces.query, form },
+    received: { method, path, query: raw.query, form },
   };
 }
 

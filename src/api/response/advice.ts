@@ -42,7 +42,7 @@ const ownAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   ["202", staleAdvice],
   ["204", staleAdvice],
   ["205", staleAdvice],
-  ["301", (_, { pieces }) => tokenAdvice(pieces.headers["authorization"])],
+  ["301", (_, { raw }) => tokenAdvice(raw.headers["authorization"])],
 ]);
 
 /** Advisers for errors of PostgreSQL, by SQLSTATE. */
@@ -71,12 +71,12 @@ function missingRoleAdvice({ subject }: ErrorFields, { role }: AdviceContext): s
 
 function readOnlyAdvice(
   { subject }: ErrorFields,
-  { pieces, config }: AdviceContext,
+  { raw, config }: AdviceContext,
 ): string | null {
   if (subject?.routine?.startsWith("PreventCommand") !== true) return null;
   if (config.dbReadOnly) return "The service is read only (db-read-only).";
-  if (!pieces.path.startsWith("/rpc/")) return "The server is a standby.";
-  return pieces.method === "POST"
+  if (!raw.path.startsWith("/rpc/")) return "The server is a standby.";
+  return raw.method === "POST"
     ? "The function writes: declare it volatile."
     : "The function writes: call it with POST.";
 }
@@ -107,11 +107,11 @@ function staleAdvice(fields: ErrorFields, context: AdviceContext): string | null
 
 function mediaTypeAdvice(
   { status }: ErrorFields,
-  { pieces, config }: AdviceContext,
+  { raw, config }: AdviceContext,
 ): string | null {
-  const isPlan = /application\/vnd\.[a-z]+\.plan/.test(pieces.headers["accept"] ?? "");
+  const isPlan = /application\/vnd\.[a-z]+\.plan/.test(raw.headers["accept"] ?? "");
   if (isPlan && !config.dbPlanEnabled) return "Set db-plan-enabled = true";
-  if (pieces.method === "QUERY") return null;
+  if (raw.method === "QUERY") return null;
   return `Send ${status === 415 ? "Content-Type" : "Accept"}: application/json`;
 }
 
@@ -130,10 +130,10 @@ const operatorAliases: ReadonlyMap<string, string> = new Map([
 const isOperands = [[/^not\W?n/i, "not_null"], [/^[ty]/i, "true"], [/^f|^no?$/i, "false"]] as const;
 
 /** Returns the correct form of a filter: `Write id=eq.5`. */
-function filterAdvice({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
+function filterAdvice({ subject }: ErrorFields, { raw }: AdviceContext): string | null {
   const value = subject?.filter;
   if (value === undefined) return null;
-  const name = splitQuery(pieces.query).find((param) => param.value === value)?.name;
+  const name = splitQuery(raw.query).find((param) => param.value === value)?.name;
   return name === undefined ? null : `Write ${name}=${correctedFilter(value)}`;
 }
 

@@ -5,7 +5,7 @@ import type { DataPlan } from "../transaction/data_plan.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 
 export interface AdviceContext {
-  readonly pieces: RawRequest;
+  readonly raw: RawRequest;
   /** Null when authentication failed. */
   readonly role: string | null;
   /** Null before the first load. Default: null. */

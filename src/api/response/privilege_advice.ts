@@ -68,20 +68,20 @@ function objectAdvice(
     return `Grant ${role} EXECUTE on the function ${nameText(schema, name)}, with its argument ` +
       "types if several have the name, USAGE on its schema, and the privileges on what it uses";
   }
-  const grants = plan === null ? [] : grantsOf(plan, context.pieces);
+  const grants = plan === null ? [] : grantsOf(plan, context.raw);
   return grants.map((grant) => `grant ${grant} to ${role};`).join(" ") || null;
 }
 
 /** Returns the GRANT for the privileges that a request on a relation needs. */
 function grantsOf(
   plan: Exclude<DataPlan, { kind: "call" }>,
-  pieces: RawRequest,
+  raw: RawRequest,
 ): readonly string[] {
   const target = relationOf(plan)!;
   const read = plan.kind === "mutate" ? plan.mutate.read : plan.read;
   const embedded = read === null ? [] : relationsBelow(read.root);
   const names = [...new Set(embedded.map(({ schema, name }) => nameText(schema, name)))];
-  const privileges = privilegesOf(pieces);
+  const privileges = privilegesOf(raw);
   const targetName = nameText(target.schema, target.name);
   const others = names.filter((name) => name !== targetName);
   if (privileges.join() === "select") return [`select on ${[targetName, ...others].join(", ")}`];

@@ -45,21 +45,21 @@ const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correcti
 /** Corrections for errors of PostgreSQL, by SQLSTATE. */
 const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
   ...["22001", "22003", "22007", "22008", "22P02"].map((code) => [code, valueAdvice] as const),
-  ["42501", (_, { pieces, role }) => schemeCorrection(pieces.headers["authorization"], role)],
+  ["42501", (_, { raw, role }) => schemeCorrection(raw.headers["authorization"], role)],
   ["42703", columnCorrection],
   ["42704", typeName],
   ["42P10", (_, context) => uniqueKeys(context)],
 ]);
 
 /** Returns the path of a relation for paths like `/products/`, `/products/1` and `/api/products`. */
-function pathCorrection({ pieces, cache, config }: AdviceContext): string | null {
-  const [, withoutSlash] = /^\/*(\/(?:rpc\/)?[^/]+)\/*$/.exec(pieces.path) ?? [];
-  if (withoutSlash !== undefined && withoutSlash !== pieces.path) return `Write ${withoutSlash}`;
-  const [, ofSupabase] = /^\/rest\/v1(\/.+)$/.exec(pieces.path) ?? [];
+function pathCorrection({ raw, cache, config }: AdviceContext): string | null {
+  const [, withoutSlash] = /^\/*(\/(?:rpc\/)?[^/]+)\/*$/.exec(raw.path) ?? [];
+  if (withoutSlash !== undefined && withoutSlash !== raw.path) return `Write ${withoutSlash}`;
+  const [, ofSupabase] = /^\/rest\/v1(\/.+)$/.exec(raw.path) ?? [];
   if (ofSupabase !== undefined) return `Write ${ofSupabase}, or set server-path-prefix`;
-  const [, part] = /^\/(auth|storage|realtime|functions|graphql)\/v1\b/.exec(pieces.path) ?? [];
+  const [, part] = /^\/(auth|storage|realtime|functions|graphql)\/v1\b/.exec(raw.path) ?? [];
   if (part !== undefined) return `docs/how-to/move-from-supabase.md names what replaces ${part}`;
-  const [first = "", second = "", ...rest] = pieces.path.split("/").slice(1).map(decoded);
+  const [first = "", second = "", ...rest] = raw.path.split("/").slice(1).map(decoded);
   if (rest.length > 0 || second === "") return null;
   const isRelation = cache?.relations.some(({ name }) => name === second) === true;
   if (isRelation || config.dbSchemas.includes(first)) return `Write /${second}`;
@@ -70,16 +70,16 @@ function pathCorrection({ pieces, cache, config }: AdviceContext): string | null
 }
 
 /** Corrects a path like `/search?words=oak` that names a function and lacks `/rpc`. */
-function functionPath({ pieces, cache }: AdviceContext): string | null {
-  const name = decoded(pieces.path.slice(1));
+function functionPath({ raw, cache }: AdviceContext): string | null {
+  const name = decoded(raw.path.slice(1));
   if (cache?.relations.some((relation) => relation.name === name) !== false) return null;
   if (!cache.routines.some((routine) => routine.name === name)) return null;
-  return `Write /rpc/${pathSegment(name)}?${pieces.query}`;
+  return `Write /rpc/${pathSegment(name)}?${raw.query}`;
 }
 
 /** Corrects `select`, `order`, `or` and `and` that cannot be parsed, and filters in SQL syntax. */
 function clauseCorrection(context: AdviceContext): string | null {
-  for (const { name, value } of paramsOf(context.pieces.query)) {
+  for (const { name, value } of paramsOf(context.raw.query)) {
     const corrected = name === "order"
       ? correctedOrder(value)
       : name === "select"
@@ -162,7 +162,7 @@ const otherClauses: readonly (readonly [names: string[], clause: (value: string)
 
 /** Corrects `sort=price`, `where=price>5`, `price[gt]=5`, `price__gt=5`, `price.gt=5` and `filter[price]=5` of other interfaces. */
 function otherParameter({ subject }: ErrorFields, context: AdviceContext): string | null {
-  const { name = "", value = "" } = paramsOf(context.pieces.query)
+  const { name = "", value = "" } = paramsOf(context.raw.query)
     .find((param) => param.value === subject?.filter && param.name !== "select") ?? {};
   const relation = targetRelation(context);
   const columns = relation?.columns.map((column) => column.name) ?? [];
@@ -184,9 +184,9 @@ function otherParameter({ subject }: ErrorFields, context: AdviceContext): strin
 
 /** Corrects an embed: by its schema, or by a relation in between. Corrects `max(price)` to `price.max()`. */
 function embedPath({ subject }: ErrorFields, context: AdviceContext): string | null {
-  const { cache, config, pieces } = context;
+  const { cache, config, raw } = context;
   const { relation: from = "", embed: to = "" } = subject ?? {};
-  const [, call, operand] = /\b(sum|avg|min|max)\((\w+)\)/.exec(decoded(pieces.query)) ?? [];
+  const [, call, operand] = /\b(sum|avg|min|max)\((\w+)\)/.exec(decoded(raw.query)) ?? [];
   if (call !== undefined && call === to) return `Write ${operand}.${call}()`;
   const ends = cache?.relationships ?? [];
   const target = relationNamed(to, cache?.relations);
@@ -198,7 +198,7 @@ function embedPath({ subject }: ErrorFields, context: AdviceContext): string | n
   const middle = near.find(({ origin, foreign: { name } }) =>
     origin.name === from && name !== to && near.some(linked(name, target.name))
   )?.foreign.name;
-  const after = decoded(pieces.query).split(`${to}(`)[1] ?? "";
+  const after = decoded(raw.query).split(`${to}(`)[1] ?? "";
   const items = /^[^()]*(?=\))/.exec(after)?.[0] ?? "*";
   const embed = `${target.name}(${items})`;
   if (far !== undefined && config.dbSchemas.includes(far)) return `Write ${far}/${embed}`;
@@ -207,12 +207,12 @@ function embedPath({ subject }: ErrorFields, context: AdviceContext): string | n
 
 /** Corrects the name of a table, and names the header that selects another schema. The exact name wins. */
 function tableName({ subject, hint }: ErrorFields, context: AdviceContext): string | null {
-  const { cache, config, pieces } = context;
+  const { cache, config, raw } = context;
   const { schema, relation: name = "" } = subject ?? {};
   const served = cache?.relations.filter((relation) => config.dbSchemas.includes(relation.schema));
   const table = relationNamed(name.replace(/\.(json|csv)$/, ""), served);
   if (table === null || (hint && table.name !== name)) return null;
-  const header = /^P|^DELETE$/.test(pieces.method) ? "Content-Profile" : "Accept-Profile";
+  const header = /^P|^DELETE$/.test(raw.method) ? "Content-Profile" : "Accept-Profile";
   const profile = table.schema === schema ? "" : `: send ${header}: ${table.schema}`;
   return `Perhaps you meant the table '${table.schema}.${table.name}'${profile}`;
 }
@@ -221,9 +221,9 @@ function functionName(fields: ErrorFields, context: AdviceContext): string | nul
   const form = formBody(fields, context);
   if (form !== null || fields.hint) return form;
   const { subject } = fields;
-  const { pieces, cache } = context;
-  const path = pieces.path.replace("/rpc/", "/");
-  if (targetRelation({ ...context, pieces: { ...pieces, path } }) !== null) return `Write ${path}`;
+  const { raw, cache } = context;
+  const path = raw.path.replace("/rpc/", "/");
+  if (targetRelation({ ...context, raw: { ...raw, path } }) !== null) return `Write ${path}`;
   const routines = cache?.routines ?? [];
   const similarName = nearest(subject?.function ?? "", routines.map((routine) => routine.name));
   const routine = routines.find((each) => each.name === similarName);
@@ -233,8 +233,8 @@ function functionName(fields: ErrorFields, context: AdviceContext): string | nul
 }
 
 /** Returns the hint for JSON that was read as the name of a form's field. curl sends forms by default. */
-export function formBody({ subject }: ErrorFields, { pieces }: AdviceContext): string | null {
-  const isForm = pieces.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
+export function formBody({ subject }: ErrorFields, { raw }: AdviceContext): string | null {
+  const isForm = raw.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
   return isForm && /^\s*[{[]/.test(subject?.column ?? subject?.names?.[0] ?? "")
     ? "The body was read as a form: send Content-Type: application/json"
     : null;
@@ -250,7 +250,7 @@ function similarColumn(name: string | undefined, context: AdviceContext): string
 function columnCorrection({ subject }: ErrorFields, context: AdviceContext): string | null {
   const name = subject?.names?.at(-1);
   if (name === undefined) return null;
-  const params = paramsOf(context.pieces.query);
+  const params = paramsOf(context.raw.query);
   const order = params.find((param) => param.name === "order")?.value;
   if (order !== undefined && / (asc|desc)/i.test(order)) {
     return `Write order=${correctedOrder(order)}`;
@@ -271,7 +271,7 @@ function columnCorrection({ subject }: ErrorFields, context: AdviceContext): str
 /** Corrects `details.size=eq.1` if `details` is a JSON column. */
 function jsonFilter(_fields: ErrorFields, context: AdviceContext): string | null {
   const json = targetRelation(context)?.columns.filter(({ baseType }) => /^jsonb?$/.test(baseType));
-  const filter = paramsOf(context.pieces.query)
+  const filter = paramsOf(context.raw.query)
     .find((param) => json?.some(({ name }) => param.name.startsWith(`${name}.`)));
   return filter === undefined ? null : `Write ${filter.name.replace(".", "->>")}=${filter.value}`;
 }

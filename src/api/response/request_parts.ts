@@ -16,8 +16,8 @@ export function paramsOf(
 }
 
 /** Returns the relation of a request. Before planning, it is found by the name in the path. */
-export function targetRelation({ pieces, cache, plan = null }: AdviceContext): Relation | null {
+export function targetRelation({ raw, cache, plan = null }: AdviceContext): Relation | null {
   if (plan !== null) return relationOf(plan);
-  const name = decoded(pieces.path.slice(1));
+  const name = decoded(raw.path.slice(1));
   return cache?.relations.find((relation) => relation.name === name) ?? null;
 }

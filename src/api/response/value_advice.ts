@@ -49,7 +49,7 @@ export function valueAdvice({ code }: { readonly code: string }, context: Advice
     const list = [only, ...others].map((each) => `${each.name} (${typeOf(each)})`);
     return `The value of one of these does not fit: ${list.join(", ")}`;
   }
-  const filter = paramsOf(context.pieces.query).find(({ name }) => name === only.name)?.value ?? "";
+  const filter = paramsOf(context.raw.query).find(({ name }) => name === only.name)?.value ?? "";
   const isNull = filter.replace(/^eq\.(?=null$)/, "is.").replace(/^neq\.(?=null$)/, "is.not_");
   if (isNull !== filter) return `Write ${only.name}=${isNull}`;
   const [, operator, elements] = /^(eq|cs|cd|ov)\.\[?([^{[\]]+)\]?$/.exec(filter) ?? [];
@@ -62,8 +62,8 @@ export function valueAdvice({ code }: { readonly code: string }, context: Advice
 }
 
 /** Sorts the columns and parameters in the query string by whether their values match the type. */
-function sortedFilters(receivers: readonly Receiver[], { pieces }: AdviceContext) {
-  const params = paramsOf(pieces.query);
+function sortedFilters(receivers: readonly Receiver[], { raw }: AdviceContext) {
+  const params = paramsOf(raw.query);
   const isGrouped = params.some(({ name }) => /^(not\.)?(and|or)$/.test(name));
   const misfits: Receiver[] = [];
   const fitting = new Set<Receiver>();

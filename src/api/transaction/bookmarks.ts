@@ -13,7 +13,7 @@ const maxBookmarks = 8;
 
 /** A request that may have bookmarks. */
 export interface ReadingRequest {
-  readonly pieces: Pick<RawRequest, "headers">;
+  readonly raw: Pick<RawRequest, "headers">;
   readonly identity: Identity | null;
   readonly context: {
     /** Name of the header; null if the database has no standbys. */
@@ -27,14 +27,14 @@ export interface ReadingRequest {
 /** Returns a transaction with the data that a database with standbys needs. `operation` is the
  * request that a standby may execute; null if only the primary may. */
 export function withReplicas(
-  { pieces, context, identity }: ReadingRequest,
+  { raw, context, identity }: ReadingRequest,
   transaction: Transaction,
   operation: RequestOperation | null = null,
 ): Transaction {
   const { bookmarkHeader, snapshot } = context;
   if (bookmarkHeader === null) return transaction;
   const { config, cache, cacheLoadedAt, roles } = snapshot;
-  const bookmark = readBookmark(pieces.headers[bookmarkHeader.toLowerCase()]);
+  const bookmark = readBookmark(raw.headers[bookmarkHeader.toLowerCase()]);
   const isForStandby = operation !== null && cache !== null &&
     mayUseStandby(operation, { defaults: roles.byRole.get(identity!.role), config, cache });
   const schemaAgeMs = context.now() - cacheLoadedAt;

@@ -39,7 +39,7 @@ const pollMs = 19_000;
 interface LiveRequest {
   readonly exchange: Exchange;
   /** The request that policies of `rate-limits` apply to. */
-  readonly pieces: RawRequest;
+  readonly raw: RawRequest;
   readonly params: LiveParams;
   readonly query: LiveQuery;
   /** Called when a stream ends. */
@@ -56,20 +56,20 @@ export class LiveEndpoint {
 
   /** Responds to a request below `prefix`. Rejects with errors of the API. */
   async respond(exchange: Exchange, prefix: string): Promise<Reply> {
-    const { pieces: { method }, context: { snapshot, routes } } = exchange;
+    const { raw: { method }, context: { snapshot, routes } } = exchange;
     if (method === "OPTIONS") return emptyReply(200, [["Allow", "OPTIONS,GET"]]);
     if (method !== "GET") throw errors.unsupportedMethod(method);
-    const params = readLiveParams(exchange.pieces, prefix, snapshot);
+    const params = readLiveParams(exchange.raw, prefix, snapshot);
     const { path, query, profile } = params.shape;
     exchange.route = prefix + routes.of(path);
-    const pieces = { ...exchange.pieces, path: prefix + path };
+    const raw = { ...exchange.raw, path: prefix + path };
     const isPoll = params.offset !== null && (params.form === "rows" || params.form === "poll");
-    if (!isPoll) admitClient(exchange, pieces);
+    if (!isPoll) admitClient(exchange, raw);
     const identity = await authenticateRequest(exchange, snapshot.config.jwtAud);
     exchange.identity = identity;
-    const request = { exchange, pieces, params, query: { path, query, profile, identity } };
+    const request = { exchange, raw, params, query: { path, query, profile, identity } };
     // A poll whose group no longer exists reads the rows, like the start of a stream.
-    if (isPoll && !this.groups.has(request.query)) admitClient(exchange, pieces);
+    if (isPoll && !this.groups.has(request.query)) admitClient(exchange, raw);
     admitIdentity(exchange, identity);
     return await this.#answer(request);
   }
@@ -98,7 +98,7 @@ export class LiveEndpoint {
 
   /** Responds when the group can continue from the client's offset. */
   async #continue(request: LiveRequest): Promise<Reply> {
-    const { exchange, pieces, params, query } = request;
+    const { exchange, raw, params, query } = request;
     const { form, offset, minXmax, shape } = params;
     const group = this.groups.groupOf(query);
     // Only a new run shows whether the client may still see the rows.
@@ -109,7 +109,7 @@ export class LiveEndpoint {
     const isFresh = isPoll && await group.ready(isKnown ? null : minXmax);
     if (!isPoll) await group.renewed();
     else if (!isFresh && (group.since(offset)?.length ?? 0) > 0) {
-      admitClient(exchange, pieces);
+      admitClient(exchange, raw);
       admitIdentity(exchange, query.identity);
       await group.renewed();
     }

@@ -44,7 +44,7 @@ function openPaths(
     matches: (path) => path.startsWith(`${prefix}/`),
     async respond(exchange) {
       context = exchange.context.current;
-      const path = exchange.pieces.path.slice(prefix.length);
+      const path = exchange.raw.path.slice(prefix.length);
       exchange.route = prefix + exchange.context.routes.of(path);
       try {
         if (exchange.refusal !== null) throw exchange.refusal;
@@ -151,10 +151,10 @@ function guardOfReads(guard: RequestGuard): RequestGuard {
   return {
     succeeded: (exchange) => guard.succeeded?.(exchange),
     check(exchange, request) {
-      const { accept: _, ...headers } = request.pieces.headers;
+      const { accept: _, ...headers } = request.raw.headers;
       return guard.check(exchange, {
         ...request,
-        pieces: { ...request.pieces, headers },
+        raw: { ...request.raw, headers },
         shape: null,
       });
     },

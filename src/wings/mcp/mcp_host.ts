@@ -158,7 +158,7 @@ class HostedMessage implements McpMessage {
 
   constructor(private readonly exchange: Exchange, private readonly host: McpHost) {
     this.request = exchange.request;
-    this.path = exchange.pieces.path;
+    this.path = exchange.raw.path;
     this.snapshot = exchange.context.snapshot as McpMessage["snapshot"];
   }
 
@@ -213,18 +213,18 @@ class HostedMessage implements McpMessage {
   /** Returns the exchange of a call, with the identity of the message. */
   #exchangeOf(call: McpCall): Exchange {
     const { identity, credential, timing, info, context: { appState } } = this.exchange;
-    const [request, pieces] = this.#requestOf(call);
+    const [request, raw] = this.#requestOf(call);
     const { config } = this.snapshot;
     const { identifiers } = this.exchange;
     const { client = null, waitUntil } = info;
     const exchange = new Exchange(request, this.#contextOf(call), {
       info: { client, ...(waitUntil === undefined ? {} : { waitUntil }) },
-      pieces,
+      raw,
       credential,
       identifiers: request.headers.has("traceparent")
         ? { ...identifiersOf(request, config, appState), requestId: identifiers.requestId }
         : identifiers,
-      refusal: lengthError([], pieces, config),
+      refusal: lengthError([], raw, config),
       timing,
     });
     exchange.identity = identity;
@@ -247,7 +247,7 @@ class HostedMessage implements McpMessage {
   #requestOf(call: McpCall): readonly [Request, RawRequest] {
     const { method, path, query, body, signal } = call;
     const headers: Record<string, string> = {};
-    const message = this.exchange.pieces;
+    const message = this.exchange.raw;
     for (const [name, value] of Object.entries(message.headers)) {
       if (!ofMessage.test(name)) headers[name] = value;
     }

@@ -61,11 +61,11 @@ export class OperationGuard implements RequestGuard {
   check(exchange: Exchange, request: GuardedRequest): "text" | "keys" {
     const role = exchange.role ?? "";
     if (!this.binds(role)) return "keys";
-    const { pieces, payload, isPart } = request;
+    const { raw, payload, isPart } = request;
     const form = this.#formOf(request);
     if (form.action.kind === "root") return "keys";
     if (form.action.kind === "options") {
-      const hasPath = this.#linesAt(pieces.path, role).length > 0;
+      const hasPath = this.#linesAt(raw.path, role).length > 0;
       return hasPath ? "keys" : this.#refuse(exchange, request, role);
     }
     const rules = this.#rulesOf(form).filter((rule) =>
@@ -97,10 +97,10 @@ export class OperationGuard implements RequestGuard {
   }
 
   /** Returns the form of a request. The request is not parsed if all requests of its shape have one form. */
-  #formOf({ pieces, shape }: GuardedRequest): Form {
+  #formOf({ raw, shape }: GuardedRequest): Form {
     const cachedForm = shape === null ? undefined : this.#forms.get(shape.key);
     if (cachedForm !== undefined) return withOffset(cachedForm, shape!);
-    const { request } = parseHead(pieces, this.#snapshot.config);
+    const { request } = parseHead(raw, this.#snapshot.config);
     const { query: { callArguments } } = request;
     const form = formOf(request, this.#snapshot);
     const rules = this.#rulesOf(form);
@@ -115,18 +115,18 @@ export class OperationGuard implements RequestGuard {
   }
 
   /** Whether the members of a JSON body are arguments, and the body is not one unnamed argument. */
-  #hasArguments({ pieces, payload }: GuardedRequest): boolean {
+  #hasArguments({ raw, payload }: GuardedRequest): boolean {
     if (payload?.kind !== "json") return false;
     const { cache, config } = this.#snapshot;
-    const planned = plan({ ...parseHead(pieces, config).request, payload }, cache!, config);
+    const planned = plan({ ...parseHead(raw, config).request, payload }, cache!, config);
     return planned.kind === "call" && planned.call.arguments.kind !== "whole";
   }
 
-  #refuse(exchange: Exchange, { pieces, payload, isPart }: GuardedRequest, role: string): never {
+  #refuse(exchange: Exchange, { raw, payload, isPart }: GuardedRequest, role: string): never {
     exchange.operation = null;
     if (!isPart) exchange.admission?.refundIdentity();
-    const { line } = sentOperation(pieces, { role, payload }, this.#snapshot);
-    const text = nearestText(line, this.#linesAt(pieces.path, role));
+    const { line } = sentOperation(raw, { role, payload }, this.#snapshot);
+    const text = nearestText(line, this.#linesAt(raw.path, role));
     // A client without a token must not learn which operations exist.
     throw errors.unknownOperation(text, exchange.identity?.authenticated === true);
   }

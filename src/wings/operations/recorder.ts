@@ -13,7 +13,7 @@ import { allows, indexOperations, type OperationRule, ruleOf } from "./operation
 import { sentOperation, withRows } from "./sent_operation.ts";
 
 /** A request that succeeded. */
-type RecordedRequest = Pick<GuardedRequest, "payload" | "pieces"> & { readonly role: string };
+type RecordedRequest = Pick<GuardedRequest, "payload" | "raw"> & { readonly role: string };
 
 /** Collects operations that are not in a file. */
 export class OperationRecorder {
@@ -36,8 +36,8 @@ export class OperationRecorder {
 
   /** Adds the operation of a request. If it was already added, extends its roles and its limits.
    * Throws the errors of `parseHead`. */
-  add({ pieces, ...request }: RecordedRequest, snapshot: Snapshot): void {
-    const { line, form } = sentOperation(pieces, request, snapshot);
+  add({ raw, ...request }: RecordedRequest, snapshot: Snapshot): void {
+    const { line, form } = sentOperation(raw, request, snapshot);
     const isData = form.action.kind !== "root" && form.action.kind !== "options";
     if (!isData || !isWritable(line, form, snapshot)) return;
     const { role, payload } = request;
@@ -98,16 +98,16 @@ export class RecordingGuard implements RequestGuard {
     this.#recorder = recorder;
   }
 
-  check(exchange: Exchange, { pieces, payload }: GuardedRequest): "text" | "keys" {
+  check(exchange: Exchange, { raw, payload }: GuardedRequest): "text" | "keys" {
     const pending = this.#pending.get(exchange) ?? new Map();
-    this.#pending.set(exchange, pending.set(pieces, payload));
+    this.#pending.set(exchange, pending.set(raw, payload));
     return "text";
   }
 
   succeeded(exchange: Exchange): void {
     const role = exchange.role ?? "";
-    for (const [pieces, payload] of this.#pending.get(exchange) ?? []) {
-      this.#recorder.add({ pieces, role, payload }, this.#snapshot);
+    for (const [raw, payload] of this.#pending.get(exchange) ?? []) {
+      this.#recorder.add({ raw, role, payload }, this.#snapshot);
     }
   }
 }

@@ -14,12 +14,12 @@ import { rowsPart } from "./operation_index.ts";
 
 /** Returns the operation of a request, without a name, and its form. Throws the errors of `parseHead`. */
 export function sentOperation(
-  pieces: RawRequest,
+  raw: RawRequest,
   { role, payload }: { readonly role: string; readonly payload: Payload | null },
   snapshot: Snapshot,
 ): { readonly line: OperationLine; readonly form: Form } {
-  const { method, path, query } = pieces;
-  const { request } = parseHead(pieces, snapshot.config);
+  const { method, path, query } = raw;
+  const { request } = parseHead(raw, snapshot.config);
   const form = formOf(request, snapshot);
   const line = {
     name: "unnamed",
@@ -27,7 +27,7 @@ export function sentOperation(
     method: method === "HEAD" ? "GET" : method,
     path,
     query: withRows(maskedQuery(query), form.rows),
-    headers: headersOf(pieces, form, snapshot),
+    headers: headersOf(raw, form, snapshot),
     body: payload === null ? null : patternOf(payload, itemsOf(request.query.columnTree)),
     line: 0,
   };
@@ -36,14 +36,14 @@ export function sentOperation(
 
 /** Returns the headers that influence the form, if any. */
 function headersOf(
-  pieces: RawRequest,
+  raw: RawRequest,
   { key }: Form,
   snapshot: Snapshot,
 ): OperationLine["headers"] {
   const isNeeded = (name: string) => {
-    const { [name]: _, ...headers } = pieces.headers;
+    const { [name]: _, ...headers } = raw.headers;
     try {
-      const { request } = parseHead({ ...pieces, headers }, snapshot.config);
+      const { request } = parseHead({ ...raw, headers }, snapshot.config);
       return formOf(request, snapshot).key !== key;
     } catch (error) {
       if (error instanceof ServiceError) return true;
@@ -51,7 +51,7 @@ function headersOf(
     }
   };
   return Object.fromEntries(
-    Object.entries(pieces.headers).filter(([name]) => headerNames.has(name) && isNeeded(name)),
+    Object.entries(raw.headers).filter(([name]) => headerNames.has(name) && isNeeded(name)),
   );
 }
 

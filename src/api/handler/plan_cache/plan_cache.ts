@@ -66,7 +66,7 @@ interface CachedPlan extends ScriptKind {
 }
 
 export interface Example {
-  readonly pieces: RawRequest;
+  readonly raw: RawRequest;
   readonly payload: Payload | null;
   /** Reader of the body; null without a body. */
   readonly reader: PayloadReader | null;
@@ -166,12 +166,12 @@ export class PlanCache {
    * Returns null if a sentinel does not become a parameter unchanged: then the SQL depends on the
    * value.
    */
-  #templates(shape: QueryShape, { pieces, payload, query }: Example): CachedPlan | null {
+  #templates(shape: QueryShape, { raw, payload, query }: Example): CachedPlan | null {
     const { config, cache } = this.#basis;
     if (cache === null) return null;
     const { values, tag } = sentinelsFor(shape);
-    const headers = withSentinelTags(pieces.headers, tag);
-    const head = parseHead({ ...pieces, headers, query: queryWith(shape, values) }, config);
+    const headers = withSentinelTags(raw.headers, tag);
+    const head = parseHead({ ...raw, headers, query: queryWith(shape, values) }, config);
     const text = new Uint8Array(0);
     const sentinels = { values, text, tags: tagsParam(head.request) };
     const emptied = payload?.kind === "json" ? { ...payload, text } : payload;

@@ -46,15 +46,15 @@ const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, r
 
 /** Returns the shape of a request; null if its plan cannot be cached. */
 export function readQueryShape(
-  pieces: RawRequest,
+  raw: RawRequest,
   { etagMode }: Pick<Config, "etagMode">,
 ): QueryShape | null {
-  const { method, path, query, headers } = pieces;
+  const { method, path, query, headers } = raw;
   const shaping = shapingHeaders.get(method);
   if (shaping === undefined) return null;
   // No shape with NUL, which separates the parts of the key. The request is rejected later.
   if (query.length > maxLength || query.includes("%00") || path.includes("%00")) return null;
-  let key = headKey(pieces, shaping);
+  let key = headKey(raw, shaping);
   if (etagMode !== "off") key += preconditionsKey(headers);
   if (key.length > maxLength) return null;
   const isRead = shaping !== writingHeaders;

@@ -145,11 +145,11 @@ export function guardOfCases(wings: RunSetup["wings"], onOperation?: OnOperation
   return (snapshot) => {
     const guard = openGuard(snapshot);
     return guard && {
-      check(exchange, { pieces, ...request }) {
-        const { method, path, headers: { prefer = "", ...others } } = pieces;
+      check(exchange, { raw, ...request }) {
+        const { method, path, headers: { prefer = "", ...others } } = raw;
         const own = countsRows(method, path) ? prefer.replace(/(?:^|, )count=exact$/, "") : prefer;
         const headers = own === "" ? others : { ...others, prefer: own };
-        const sent = { ...request, pieces: { ...pieces, headers }, shape: null };
+        const sent = { ...request, raw: { ...raw, headers }, shape: null };
         if (onOperation === undefined) return guard.check(exchange, sent);
         try {
           guard.check(exchange, sent);

@@ -22,7 +22,7 @@ function advice(
   const [method = "", target = ""] = line.split(" ");
   const [path = "", query = ""] = target.split("?");
   return adviceFor({ code: "42501", own: false, status: 400, message: "", ...fields }, {
-    pieces: { method, path, query, headers: {}, cookies: {} },
+    raw: { method, path, query, headers: {}, cookies: {} },
     role: "anon",
     config,
     ...context,
@@ -138,10 +138,10 @@ Deno.test("requestAdvice() reads a long name of a parameter in linear time", () 
   const cache = { relations: [{ schema: "api", name: "film", columns: [{ name: "id" }] }] };
   const run = (name: string) => {
     const fields = { code: "100", own: true, subject: { filter: "x" } };
-    const pieces = { method: "GET", path: "/film", query: `${name}=x`, headers: {}, cookies: {} };
+    const raw = { method: "GET", path: "/film", query: `${name}=x`, headers: {}, cookies: {} };
     return requestAdvice(
       fields as ErrorFields,
-      { pieces, role: "anon", config, cache } as unknown as AdviceContext,
+      { raw, role: "anon", config, cache } as unknown as AdviceContext,
     );
   };
   strictEqual(run("id__gt"), "Write id=gt.x");

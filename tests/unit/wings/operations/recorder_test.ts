@@ -21,8 +21,8 @@ function record(text: string, lines: readonly string[]): string {
     const [role = "", method = "", target = "", ...header] = line.split(" ");
     const [name = "", value = ""] = header.join(" ").split(": ");
     const headers = name === "" ? {} : { [name]: value };
-    const pieces = { method, ...splitUrl(`http://h${target}`), headers, cookies: {} };
-    recorder.add({ pieces, role, payload: null }, snapshot);
+    const raw = { method, ...splitUrl(`http://h${target}`), headers, cookies: {} };
+    recorder.add({ raw, role, payload: null }, snapshot);
   }
   return recorder.text;
 }
@@ -127,7 +127,7 @@ for (const [label, before, lines, added] of rows) {
 Deno.test("OperationRecorder records the function that answers /", () => {
   const own = { ...snapshot, config: { ...config, ...rootFunction } } as unknown as Snapshot;
   const recorder = new OperationRecorder("", () => {});
-  const pieces = { method: "GET", ...splitUrl("http://h/"), headers: {}, cookies: {} };
-  recorder.add({ pieces, role: "anon", payload: null }, own);
+  const raw = { method: "GET", ...splitUrl("http://h/"), headers: {}, cookies: {} };
+  recorder.add({ raw, role: "anon", payload: null }, own);
   strictEqual(recorder.text, "_  anon  GET  /\n");
 });

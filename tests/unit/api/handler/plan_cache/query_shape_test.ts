@@ -10,7 +10,7 @@ import type { Payload } from "../../../../../src/api/request/body/body_decoder.t
 
 const noBytes = new Uint8Array(0);
 
-function pieces(target: string, more: Partial<RawRequest> = {}): RawRequest {
+function rawOf(target: string, more: Partial<RawRequest> = {}): RawRequest {
   const [path, query = ""] = target.split("?") as [string, string?];
   return { method: "GET", path, query, headers: {}, cookies: {}, ...more };
 }
@@ -22,7 +22,7 @@ function shape(
   more: Partial<RawRequest> = {},
   config: Parameters<typeof readQueryShape>[1] = untagged,
 ) {
-  const read = readQueryShape(pieces(target, more), config);
+  const read = readQueryShape(rawOf(target, more), config);
   if (read === null) throw new Error(`${target} has no shape`);
   return read;
 }
@@ -149,7 +149,7 @@ Deno.test("readQueryShape leaves out what is to be refused, too long or decided 
   for (const [target, more] of shapeless) {
     await t.step(
       target.slice(0, 40),
-      () => strictEqual(readQueryShape(pieces(target, more), untagged), null),
+      () => strictEqual(readQueryShape(rawOf(target, more), untagged), null),
     );
   }
 });
