@@ -37,7 +37,7 @@ export interface Dialect {
   readonly productToken: string;
   /** The `<vendor>` of `application/vnd.<vendor>.object+json`. */
   readonly vendor: string;
-  /** Header with the position that a read must have reached, in requests and responses. */
+  /** Header, in requests and responses, with a position that later reads must have reached. */
   readonly bookmarkHeader: string;
   /** Column name for the result of a function that returns no row type. */
   readonly scalarColumn: string;
@@ -62,9 +62,9 @@ export interface Dialect {
   /** Whether `application_name` is also set if the connection string has keywords (`host=…`). */
   readonly namesApplicationInKeywords: boolean;
 
-  /** Statuses by SQLSTATE that take precedence over the common ones. */
+  /** Statuses by SQLSTATE that take precedence over `statusBySqlstate`. */
   readonly statuses: readonly StatusRule[];
-  /** Hints by SQLSTATE, which override PostgreSQL's, but not the hint of a RAISE. */
+  /** Hints by SQLSTATE. They override hints of PostgreSQL, but not the hint of a RAISE. */
   readonly hints: Readonly<Record<string, string>>;
   /** Codes and statuses that replace the code or status of the catalogue. Codes have no prefix. */
   readonly variants: Readonly<
@@ -74,16 +74,15 @@ export interface Dialect {
   readonly serverDetails: "sent" | "logged";
   /** Details of the error for a request whose backend ends its connection: the server's message, or libpq's. */
   readonly endedBackend: "server's message" | "no connection";
-  /** Whether svc logs its 500 errors in full, except connection errors. */
+  /** Whether svc logs its 500 errors in full. Connection errors are excepted. */
   readonly ownFailures: "logged" | "not logged";
-  /** Message of a query string that cannot be parsed: in words, or in the wording of PostgREST's
-   * parser. */
+  /** Message for an invalid query string: in words, or in the wording of PostgREST's parser. */
   readonly parseErrors: "in words" | "of the parser";
   /** Whether svc logs a hint for errors that lack one. */
   readonly advice: "logged" | "not logged";
   /** Which loads of the schema cache make the pool replace its connections. */
   readonly poolFlush: "every load" | "all but the first";
-  /** How long the service stays ready without its listening connection, while the database answers. */
+  /** How long the service stays ready if it cannot listen to notifications of the database. */
   readonly maxListenerLossMs: number;
   /** Log text that explains the new syntax of `jwt-role-claim-key`. */
   readonly rolePathGuide: string;

@@ -88,7 +88,7 @@ function shownFields(error: ServiceError, { dialect }: ErrorResponseOptions): Er
   return fields.own ? hidden : { ...hidden, message: "connection exception", hint: null };
 }
 
-/** Returns a parser's error with the message that the dialect sends. */
+/** Returns the error of a parser with the message in the form of the dialect. */
 function worded(
   { fields }: ServiceError,
   { parseErrors }: Pick<Dialect, "parseErrors">,
@@ -127,7 +127,7 @@ function proxyStatusValue(code: string): string {
   return `"${printable.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Returns the four members of an error for the log; the code has its prefix. */
+/** Returns the texts and the prefixed code of an error, for the log. */
 export function errorFacts(thrown: unknown, dialect: FailureContext["dialect"]) {
   const fields = worded(toServiceError(thrown, { authenticated: false, dialect }), dialect);
   return {

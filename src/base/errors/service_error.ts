@@ -57,7 +57,7 @@ export interface ErrorFields extends ErrorTexts {
   readonly own: boolean;
   readonly status: number;
   readonly subject?: ErrorSubject;
-  /** Message in dialects with errors in words, whose details are the usual message and details. */
+  /** Message in dialects with errors in words. Their details contain the usual message. */
   readonly inWords?: string;
   /** Position of the problem in a text. Dialects with errors in words send it as details. */
   readonly place?: string;

@@ -50,9 +50,9 @@ function addressOf(text: string): IpAddress | null {
 }
 
 /**
- * Returns the client's address: the peer, or, if that is trusted, the rightmost address of `Forwarded`
- * or else `X-Forwarded-For` that is not trusted. Stops at an entry that is not an address, and
- * returns the last proxy before it.
+ * Returns the client's address. A peer that is not trusted is the client. For a trusted peer, it is
+ * the rightmost address that is not trusted in `Forwarded`, or else in `X-Forwarded-For`. An entry
+ * that is not an address ends the search: the last proxy before it is the client.
  *
  * Most proxies write one of the two fields and pass the other one on. If both are present and name
  * different clients, one of them may be forged: the result is the peer.

@@ -55,8 +55,8 @@ export function codedTag(tag: string, coding: ResponseCoding): string {
   return tag.endsWith('"') ? `${tag.slice(0, -1)}-${coding}"` : tag;
 }
 
-/** Returns a tag with the suffix of a coding if the condition contains it in this form, otherwise the
- * tag itself. */
+/** Returns a tag with the suffix of a coding, if a condition contains this form. Otherwise returns
+ * the tag. */
 export function namedTag(tag: string, condition: string): string {
   const coded = responseCodings.map((coding) => codedTag(tag, coding));
   return coded.find((each) => condition.includes(each)) ?? tag;

@@ -41,7 +41,7 @@ export class BodySpool {
     return this.#options.space;
   }
 
-  /** Bytes that its users have taken. */
+  /** Bytes that all bodies together have taken. */
   get taken(): { readonly memoryBytes: number; readonly fileBytes: number } {
     return { memoryBytes: this.#memoryBytes, fileBytes: this.#fileBytes };
   }
@@ -89,7 +89,7 @@ export class BodySpool {
     try {
       return this.#options.openFile?.() ?? null;
     } catch {
-      // Permission, folder or descriptor are missing. Slow readers then slow PostgreSQL down.
+      // Without permission, folder or descriptor, slow readers slow PostgreSQL down.
       return null;
     }
   }

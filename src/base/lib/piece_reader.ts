@@ -1,6 +1,6 @@
 /** Reads byte streams chunk by chunk. @module */
 
-/** Reads a stream, which it locks until it is released. */
+/** A reader of a stream. It locks the stream until `release` is called. */
 export interface PieceReader {
   /** Reads the next chunk, which is valid until the next call. */
   readonly next: () => Promise<ReadableStreamReadResult<Uint8Array>>;
@@ -54,7 +54,7 @@ function byobReader(stream: ReadableStream<Uint8Array>): ReadableStreamBYOBReade
 
 /** Bytes of the buffer for a read, while most chunks are shorter. */
 const shortBufferBytes = 512;
-/** Bytes of the buffer while chunks fill the short one. A chunk of 4 KiB and its framing fit. */
+/** Bytes of the buffer while chunks fill the short one. It has room for a framed chunk of 4 KiB. */
 const longBufferBytes = 4096 + 16;
 /** Maximum bytes of a joined chunk: 128 short buffers. */
 const pieceBytes = 128 * shortBufferBytes;

@@ -1,5 +1,5 @@
-/** The words that call the program, as a user types them: `svc`, `npx svc-api`, or the words for a
- * checkout. @module */
+/** Finds the words with which a user calls the program: `svc`, `npx svc-api`, or `deno run`.
+ * @module */
 import { basename, dirname, join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -60,7 +60,7 @@ function processStart(): ProcessStart {
 
 function checkoutCall({ module, folder, path, deno, isFile }: ProcessStart): string {
   const main = shellWord(pathFrom(folder, join(dirname(module), "..", "..", "..", "main.ts")));
-  // While `npx deno` runs, its folder is on the path.
+  // `npx deno` puts its folder on the path. Only a Deno outside of such folders is installed.
   const hasDeno = path.split(":").some((entry) =>
     !/[/\\](?:_npx|node_modules)[/\\]/.test(`${entry}/`) && isFile(join(entry, "deno"))
   );

@@ -128,7 +128,7 @@ export class Deadline {
   }
 
   #pass(): void {
-    // Runtimes may run a timer a moment early.
+    // The limit is exceeded now, even if the runtime runs the timer a moment early.
     this.#startedAt = -Infinity;
     for (const run of [...this.#listeners]) run();
     this.#listeners.clear();
@@ -145,8 +145,8 @@ export function beforeDeadline<Value>(
   return limited(work, (report) => deadline.onOver(() => report(errors.requestTimeout())));
 }
 
-/** Limits how long the service waits for a chunk of a body. Time is measured only while it waits
- * for the client. */
+/** Limits how long the service waits for a chunk of a body. Time is measured only while the service
+ * waits for the client. */
 export interface BodyTimeout {
   /** 0 sets no limit. */
   readonly milliseconds: number;

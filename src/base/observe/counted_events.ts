@@ -63,7 +63,7 @@ function eventCounters(registry: MetricRegistry) {
   };
 }
 
-/** Numbers of connections, which only servers that accept them report. */
+/** Numbers of connections. Only servers that accept connections report them. */
 class ConnectionCounts {
   open = 0;
   readonly closed;

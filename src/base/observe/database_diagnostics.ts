@@ -38,7 +38,7 @@ export const databaseDiagnostics = {
     `Connection Pool initialized with a maximum size of ${max} connections`
   ),
   "pool-timeout": error(withError("")),
-  /** `place` is `host:port`; for a Unix socket its directory replaces the host. */
+  /** `place` is `host:port`. For a Unix socket, the host is the folder of the socket. */
   "listener-connected": notice((
     { version, place, channel }: { version: string; place: string; channel: string },
   ) =>

@@ -36,7 +36,7 @@ export const [error, warn, info, debug] = [
   rows("info"),
   rows("debug"),
 ];
-/** Information, risks and failures that each log level includes. */
+/** These make rows that each log level includes: information, risks and failures. */
 export const [notice, warning, failure] = [
   rows("crit", "info"),
   rows("crit", "warn"),

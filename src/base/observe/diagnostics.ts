@@ -102,16 +102,16 @@ export const diagnostics = {
   "jwks-failed": error(({ issuer, reason }: { issuer: string; reason: string }) =>
     `Failed to fetch the keys of ${redact(issuer)}: ${redact(reason)}`
   ),
-  /** Keys of an issuer's set cannot be imported; `places` count from 1. */
+  /** The service cannot import some keys of an issuer. `places` are their positions, from 1. */
   "jwks-keys-skipped": warn(({ issuer, places }: { issuer: string; places: readonly number[] }) =>
     `Skipped keys of ${redact(issuer)} that cannot be imported: number ${places.join(", ")}`
   ),
   "revocations-loaded": info(({ count }: { count: number }) =>
     `Loaded ${count} revocations of tokens`
   ),
-  /** Failed retries are not reported until one succeeds. The previous list stays in use. */
+  /** Reported once until a load succeeds. Until then, the previous list stays in use. */
   "revocations-failed": error(withError("Failed to load the revocations of tokens. ")),
-  /** Further failed polls are not reported until one succeeds. */
+  /** Reported once until a poll succeeds. */
   "live-poll-failed": error(withError("Failed to read the changes for live queries. ")),
   "config-reloaded": notice(() => "Config reloaded"),
   "config-reload-failed": failure(({ message }: { message: string }) =>
@@ -152,7 +152,7 @@ export const diagnostics = {
     `Agent as ${redact(role)}: ${redact(`${tool} ${method} ${target}`)} ${status}` +
     (rows === null ? "" : ` ${rows} rows`)
   ),
-  /** A deprecated way to address embeds. `uses` has pairs of target and alias. Precedes the request. */
+  /** Precedes a request that names embeds in a deprecated way. `uses`: targets and aliases. */
   "target-names-used": warning((
     { uses, method, target }: { uses: readonly TargetNameUse[]; method: string; target: string },
   ) => [

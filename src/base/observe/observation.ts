@@ -63,7 +63,7 @@ type CountedEvent =
   | { readonly kind: "connection-opened" }
   | { readonly kind: "connection-closed"; readonly reason: ConnectionEnd };
 
-/** `limit`: `server-max-connections` needed the place. `client` includes shutdowns. */
+/** `limit`: a new connection needs the place. `client`: the client or a shutdown has ended it. */
 export type ConnectionEnd = "client" | "header" | "body" | "idle" | "limit";
 
 /** An event. Events never contain a token, a secret or a connection string. `tenant` names the

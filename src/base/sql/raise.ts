@@ -19,6 +19,6 @@ const undefinedObject = "42704";
 export function raisedDetail(
   { sqlstate, message }: Pick<DatabaseFailure, "message" | "sqlstate">,
 ): string | null {
-  // The words and the quotation marks around the name depend on `lc_messages`.
+  // Only the name is compared: the words and quotation marks around it depend on `lc_messages`.
   return sqlstate === undefinedObject ? /svc\(([\w ,]*)\)/.exec(message)?.[1] ?? null : null;
 }

@@ -50,7 +50,7 @@ export function placeOfCharacter(text: string, number: number): TextPlace {
 /**
  * Returns the place of an error in a text as `line:column`, or the line of the failed statement if
  * PostgreSQL gives no position. `position` counts characters from 1. `completed` is the number of
- * statements before.
+ * statements before it.
  */
 export function failurePlace(
   text: string,
