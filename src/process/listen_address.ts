@@ -42,7 +42,7 @@ export function adminListenAddress(
 
 const [anyIpv4, anyIpv6] = ["0.0.0.0", "::"];
 
-/** The addresses of the special values, in order of preference. */
+/** The addresses of special values such as `*4`, in order of preference. */
 const specialHosts: ReadonlyMap<string, readonly string[]> = new Map([
   ["*", [anyIpv4, anyIpv6]],
   ["*4", [anyIpv4, anyIpv6]],

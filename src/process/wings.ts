@@ -33,7 +33,7 @@ const tenantHost: HostOpener = {
   },
 };
 
-/** In the order of `--help`. The first wing that has a path answers it. */
+/** The wings in the order of `--help`. If several wings have a path, the first one answers. */
 export const wings: readonly Wing[] = [
   auditWing,
   mcpWing(),
@@ -48,7 +48,7 @@ export const wings: readonly Wing[] = [
 /** The options of all wings. */
 export const wingOptions = optionsOfWings(wings);
 
-/** The errors of the API and of all wings, by their names. */
+/** The errors of the API and of all wings, each under its name in the code. */
 export const allErrors: Readonly<Record<string, ErrorDefinition<never>>> = Object.assign(
   { ...errors },
   ...wings.map((wing) => wing.errors),

@@ -16,6 +16,6 @@ export function openBrowser(url: string): void {
     child.on("error", () => {});
     child.unref();
   } catch {
-    // The program has no permission to run other programs.
+    // A failure is ignored: the program may have no permission to run other programs.
   }
 }

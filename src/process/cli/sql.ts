@@ -67,7 +67,7 @@ async function runScript(
   return false;
 }
 
-/** Returns the arguments with a value for the required option, although SQL needs no exposed schema. */
+/** Adds a value of `db-schemas`, which a configuration requires, although SQL does not use it. */
 function withSchemas(flags: ConfigFlags): ConfigFlags {
   return new Map([["db-schemas", { name: "--db-schemas", value: "public" }], ...flags]);
 }

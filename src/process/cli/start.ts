@@ -71,7 +71,7 @@ export async function openStart(
       dbSchemas: choice.schemas,
       dbAnonRole: choice.anonRole,
       dbReadOnly: choice.isLoginRole || facts.isReadOnly,
-      // A standby accepts no LISTEN.
+      // A standby accepts no LISTEN, so the service polls the schema.
       ...(facts.isStandby ? { dbChannelEnabled: false, dbSchemaWatch: "poll" } as const : {}),
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
@@ -83,7 +83,7 @@ export async function openStart(
   }
 }
 
-/** Default in the first read of the configuration. An option that still has it is unset. */
+/** Default of `db-schemas` in the first read. If the option still has it, no source sets it. */
 const unsetSchemas: readonly string[] = [];
 const unsetPort = -1;
 
@@ -107,7 +107,7 @@ async function portDefaults(
   return {
     serverPort: port,
     adminServerPort: adminPort,
-    // The console requests the API from another port.
+    // The console is an allowed origin, because it requests the API from another port.
     serverCorsAllowedOrigins: [`http://127.0.0.1:${adminPort}`, `http://localhost:${adminPort}`],
   };
 }

@@ -23,9 +23,9 @@ export interface AccessRefusal {
  * Resolves with the reason why a request may not access an inner path, or null.
  *
  * The `Host` header must be `localhost`, an address or an allowed name. A web page that binds its
- * name to a loopback address (DNS rebinding) sends this name. Without `admin-token`, a peer that is
- * not trusted must be on this machine, and its request must not have passed a proxy, which forwards
- * requests of other machines.
+ * name to a loopback address (DNS rebinding) sends that name as `Host`. Without `admin-token`, a
+ * peer that is not trusted must be on this machine, and its request must not have passed a proxy,
+ * which forwards requests of other machines.
  */
 export async function accessRefusal(
   request: Request,
@@ -107,7 +107,7 @@ function isOriginOf(origin: string, host: string): boolean {
 /** Number of wrong tokens of a peer within {@linkcode windowMs} after which it is refused. */
 const maxFailures = 10;
 
-/** Milliseconds after the first failure in which failures are counted; also the time of a refusal. */
+/** Milliseconds from the first failure in which failures are counted. A refusal lasts as long. */
 const windowMs = 60_000;
 
 /** Maximum number of peers that are stored. The oldest is dropped first. */

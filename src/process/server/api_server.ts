@@ -25,7 +25,7 @@ export interface ApiServerOptions {
   /** Whether `/` redirects browsers to the console. Default: false. */
   readonly opensConsole?: boolean;
   readonly handleApi: HandleApi;
-  /** Default: the clock of the service. */
+  /** Receives the events of the server. Default: `observe` of the service. */
   readonly observe?: ListenOptions["observe"];
 }
 

@@ -8,7 +8,7 @@ import type { ConnectionEnd, Observation } from "../../base/observe/observation.
 
 /** Limits of connections. 0 sets no limit. */
 export interface ConnectionLimits {
-  /** The options that set them. */
+  /** Keys of the options that set limits. */
   readonly keys: readonly string[];
   /** Time from the accept to the end of the first request's header. */
   readonly headerTimeoutMs: number;
@@ -23,7 +23,7 @@ export interface ConnectionTableOptions {
   readonly observe: (event: Observation) => void;
 }
 
-/** Period of the check for timeouts. A connection may be closed late by this time. */
+/** Period of the check for timeouts. A connection may be closed this much too late. */
 const checkPeriodMs = 1000;
 /** Milliseconds of sending after which a connection is closed if new connections need room. Otherwise
  * slow readers could occupy all connections. */

@@ -51,7 +51,7 @@ export async function discardBody(
       await pause();
     }
   } catch {
-    // The client has closed its connection.
+    // The client has closed its connection, so nothing is left to discard.
     stop();
   } finally {
     cancelTimer();
@@ -123,7 +123,7 @@ function followed(
   const end = { flush: () => done };
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(end);
   const copied = content === null ? writable.close() : content.pipeTo(writable);
-  // The client has closed the connection.
+  // The copy fails if the client closes the connection. The failure needs no handling.
   copied.catch(() => {});
   return readable;
 }

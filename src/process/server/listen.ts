@@ -179,7 +179,7 @@ async function respondBeforeBody(
     else void discardBody(request).then(bodyReceived);
     return response;
   }
-  // If the body never ends, Deno does not close the connection in spite of the header.
+  // The server closes the connection itself: if the body never ends, Deno ignores the header.
   const closes = response.headers.get("connection") === "close";
   const held = isLate ? response : await endAfterBody(request, response);
   if (closes) close();

@@ -201,7 +201,7 @@ function serveOne(
     table,
     onRequest: ({ body }) => {
       if (!isStopping()) return;
-      // A client of HTTP/2 sends more requests until the server tells it to stop.
+      // The server tells a client of HTTP/2 to stop, because it would send more requests.
       if (body === null) server.shutdown().catch(() => {});
       else close();
     },
