@@ -1,4 +1,4 @@
-/** The wing that inspects a database and its policies: its commands, and its data in the console. @module */
+/** The wing that inspects a database and its policies, by commands and by data for the console. @module */
 import type { Watcher, Wing } from "../../api/wing.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { auditData, findingsOfState } from "./audit_data.ts";

@@ -23,7 +23,7 @@ export function auditData(appState: AppState, options: AdminDataOptions): AdminD
 /** Milliseconds for which findings are reused before the next diagnosis. */
 const findingsAgeMs = 5000;
 
-/** Returns the function that reads the findings. It runs one diagnosis at a time. */
+/** Returns the function that reads the findings, and reuses them for {@linkcode findingsAgeMs}. */
 function cachedFindings(
   appState: AppState,
   options: AdminDataOptions,
@@ -40,7 +40,7 @@ function cachedFindings(
   };
 }
 
-/** Findings that quick mode reports at its start if the login role is its anonymous role. */
+/** Findings that are left out if the anonymous role is the login role: quick mode reports them at its start. */
 const loginFindings: ReadonlySet<string> = new Set([
   "role-superuser",
   "role-bypassrls",
@@ -78,7 +78,7 @@ async function explain(appState: AppState, request: Request): Promise<readonly s
     throw new AdminDataError(400, "Send a request of at most 1 MB");
   }
   try {
-    // Without admin-sign-in, the console shows no rows that the API hides.
+    // Without admin-sign-in, the explanation shows no rows that the API hides from the caller.
     const hiddenRows = appState.snapshot.config.adminSignIn ? "all" : "none";
     const parts = { appState, database: appState.database, hiddenRows } as const;
     return await explainRequest(parts, await request.json(), null);

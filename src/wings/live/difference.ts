@@ -9,7 +9,7 @@ export interface ChangedRow {
   readonly value: string;
 }
 
-/** Returns the deleted row for a line; null if only the whole line identifies the row. */
+/** Reads the key of a line, as a deleted row. Returns null if only the whole line identifies the row. */
 export type ReadLineKey = (line: string) => ChangedRow | null;
 
 /** Changes between two contents, in the order in which clients apply them. */
@@ -41,7 +41,7 @@ export function lineKeyReader(columns: readonly string[]): ReadLineKey {
   };
 }
 
-/** Returns whether JSON preserves a value. Other numbers are rounded, so that two keys could become one. */
+/** Returns whether JavaScript reads a value of a key exactly. Rounding could make two keys equal. */
 function isExact(value: unknown): boolean {
   return typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value);
 }
@@ -58,7 +58,7 @@ export class ResultRows {
     return Array.from(this.#keys, ([slot, key]) => ({ key, value: lineOf(slot) }));
   }
 
-  /** Replaces the rows. Returns the difference; null if the rows are equal. Only keys of new lines are read. */
+  /** Replaces the rows. Returns the difference; null if the rows are equal. Reads only the keys of new lines. */
   update(lines: readonly string[], keyOf: ReadLineKey): Difference | null {
     const { next, added } = this.#place(lines);
     const missing = new Map<string, string>();

@@ -68,7 +68,7 @@ export class LiveEndpoint {
     const identity = await authenticateRequest(exchange, snapshot.config.jwtAud);
     exchange.identity = identity;
     const request = { exchange, raw, params, query: { path, query, profile, identity } };
-    // A poll whose group no longer exists reads the rows, like the start of a stream.
+    // A poll whose group no longer exists reads the rows, so it is admitted like the start of a stream.
     if (isPoll && !this.groups.has(request.query)) admitClient(exchange, raw);
     admitIdentity(exchange, identity);
     return await this.#answer(request);
@@ -89,23 +89,23 @@ export class LiveEndpoint {
       this.onRefused(error);
       const isLater = error instanceof ServiceError && error.fields.status >= 503;
       if (form !== "events" || !isLater) throw error;
-      // An EventSource would stop at an error. It connects again after the end of a stream.
+      // The reply is an empty stream: an EventSource stops at an error, but reconnects at the end of a stream.
       return streamReply(retryEvents, [cacheControl]);
     } finally {
       if (!isStream) leave();
     }
   }
 
-  /** Responds when the group can continue from the client's offset. */
+  /** Responds with the rows, or with the changes after the client's offset. */
   async #continue(request: LiveRequest): Promise<Reply> {
     const { exchange, raw, params, query } = request;
     const { form, offset, minXmax, shape } = params;
     const group = this.groups.groupOf(query);
-    // Only a new run shows whether the client may still see the rows.
+    // A poll may need a new run, because only a run shows whether the client may still see the rows.
     const isPoll = offset !== null && (form === "rows" || form === "poll");
     const isReading = await this.#untilRead(exchange);
     const isKnown = offset !== null && group.hasOffset(offset);
-    // If the schema svc_live is missing, the error of the run names the missing objects.
+    // The run precedes the check of `isReading`: without the schema svc_live, its error names the objects.
     const isFresh = isPoll && await group.ready(isKnown ? null : minXmax);
     if (!isPoll) await group.renewed();
     else if (!isFresh && (group.since(offset)?.length ?? 0) > 0) {
@@ -116,7 +116,7 @@ export class LiveEndpoint {
     if (!isReading) throw liveErrors.noLiveCapacity("Changes cannot be read", 1);
     const batches = offset === null ? [group.whole] : group.since(offset);
     if (batches === null && form !== "events") {
-      // By the handle, the client's next request waits until the result is as new as the client's rows.
+      // The handle contains `xmax`: the client's next request waits until the result is as new as its rows.
       const headers = this.#headers(
         { handle: `${offset!.xmax}-${crypto.randomUUID()}`, shape },
         group.offset,
@@ -152,7 +152,7 @@ export class LiveEndpoint {
 
   /** Responds with the next batch, or after 20 s without a change. */
   #wait({ exchange, params, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
-    // The issuer's clock may differ. Until the token is refused, the client polls once per second.
+    // A poll waits at least 1 s even if its token has expired, because the issuer's clock may differ.
     const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
     const { promise, resolve, reject } = deferred<Reply>();
     const unchanged = () => resolve(this.#messages(params, group.unchanged));
@@ -198,7 +198,7 @@ export class LiveEndpoint {
       ["electric-offset", `${offset}_0`],
       ["electric-handle", handle ?? `0-${crypto.randomUUID()}`],
       ["electric-schema", shape.schema],
-      // Electric's client assumes that an answer is cached if it has the cursor of an earlier answer.
+      // The cursor is always new: Electric's client takes an answer with an earlier cursor for a cached one.
       ["electric-cursor", String(this.groups.options.time())],
       ["electric-up-to-date", ""],
     ];
@@ -220,7 +220,7 @@ function streamReply(content: NonNullable<Reply["content"]>, headers: HeaderList
 
 const protocolName =
   /^(?:offset|handle|live|(?:experimental_)?live_sse|log|cursor|expired_handle|cache-buster|replica)$/;
-/** An offset whose content no group has. */
+/** An offset that no group can continue. */
 const unknownOffset: LiveOffset = { xmax: 0n, ms: 0, sum: -1n };
 
 interface LiveParams {

@@ -10,12 +10,12 @@ import type { MessageBatch } from "./messages.ts";
 const maxUnsentBytes = 2 ** 20;
 /** Milliseconds without a read after which a client with waiting bytes is disconnected. */
 const maxStallMs = 30_000;
-/** Period of comments, because proxies close silent connections. */
+/** Milliseconds between comments, which are sent because proxies close silent connections. */
 const commentMs = 15_000;
 const comment = { events: new TextEncoder().encode(":\n\n") };
 
-/** A stream of batches. It ends after a complete batch, so that its reader can resume, unless the
- * reader has stopped reading. */
+/** A stream of batches. It ends after a complete batch, so that its reader can resume. If the reader
+ * has stopped reading, it may end within a batch. */
 export class EventStream implements Subscriber {
   readonly body: BodyStream;
   #commentAt = 0;

@@ -52,7 +52,7 @@ export interface GroupsOptions {
 /** The part of `LiveGroups` that a group uses. */
 export interface GroupHost {
   readonly options: GroupsOptions;
-  /** Maximum pause of a group, and maximum age of a result with subscribers. */
+  /** Maximum milliseconds of a pause between runs, and of the age of a result with subscribers. */
   readonly recheckMs: number;
   /** Bytes of all groups. */
   bytes: number;
@@ -72,9 +72,9 @@ export interface Subscriber {
   receive(batch: MessageBatch): void;
   /** Called when a run has failed and will be repeated. */
   fail(): void;
-  /** Called each second, with the milliseconds of the epoch. */
+  /** Called each second. `time` is in milliseconds of the epoch. */
   check(time: number): void;
-  /** Called at the end: with the error of the run, or with null when the service stops. */
+  /** Called when the group ends: with the error that ends it, otherwise with null. */
   end(error: ServiceError | null): void;
 }
 
@@ -99,7 +99,7 @@ export class LiveGroup {
   #state: GroupState = "idle";
   /** Whether a run is due that has not begun. */
   #isDue = true;
-  /** The run in progress and the next run, which resolve with their error; null while no request waits. */
+  /** Promises for waiting requests: the run in progress and the next run resolve with their error, or null. */
   #current: Deferred<ServiceError | null> | null = null;
   #next: Deferred<ServiceError | null> | null = null;
   /** The offset of the last run; null before the first. */
@@ -163,7 +163,7 @@ export class LiveGroup {
     return true;
   }
 
-  /** Resolves after a run that begins now, without a pause. Rejects with the error of the run. */
+  /** Resolves after a run that begins without the usual pause. Rejects with the error of the run. */
   async renewed(): Promise<void> {
     if (this.#state === "ended") throw groupEnded();
     if (this.#state === "resting" || this.#state === "failed") {
@@ -184,7 +184,7 @@ export class LiveGroup {
   since(offset: LiveOffset): readonly MessageBatch[] | null {
     const index = this.#indexOf(offsetText(offset));
     if (index < 0 && offset.sum === this.#rows.sum) return [];
-    // The same content may occur twice. A batch before the offset would show an older state.
+    // The same content may occur twice in the log. Batches before the offset would show older states.
     const first = index < 0
       ? this.#log.findLastIndex(({ from, xmax }) => from === offset.sum && xmax > offset.xmax)
       : index + 1;
@@ -328,7 +328,7 @@ export class LiveGroup {
 
   #resize(): void {
     const log = this.#log.reduce((sum, { batch }) => sum + batch.bytes, 0);
-    // Half of the bytes of the rows are for one encoding of their messages.
+    // Half of `#rows.bytes` is for one encoding of the messages. Only the rest of `#whole` is added.
     const other = Math.max(0, (this.#whole?.bytes ?? 0) - this.#rows.bytes / 2);
     const bytes = groupOverheadBytes + 2 * textBytes(this.key) + this.#rows.bytes + log + other;
     this.groups.bytes += bytes - this.#bytes;

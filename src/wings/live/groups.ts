@@ -1,4 +1,4 @@
-/** The groups of a service: their runs, and limits of streams and memory. @module */
+/** All groups of live queries (see `group.ts`): runs them, and limits their streams and memory. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { liveErrors } from "./live_errors.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
@@ -12,9 +12,9 @@ import {
 } from "./group.ts";
 import { type ChangeRecords, concerns } from "./scope.ts";
 
-/** Divisor of `live-max-streams` for the streams of one client. */
+/** One client may have `live-max-streams` divided by this number of streams. */
 const clientShare = 10;
-/** Divisor of `db-pool` for the number of concurrent runs. */
+/** The number of concurrent runs is at most `db-pool` divided by this number. */
 const poolShare = 4;
 /** Milliseconds between two checks of groups. */
 const checkMs = 1000;

@@ -38,7 +38,7 @@ function openPaths(
   const { livePath: prefix } = appState.snapshot.config as LiveConfig;
   if (prefix === null) return null;
   let context: () => Context;
-  // There are no live queries if each connection to PostgreSQL ends with its request.
+  // Live queries are not possible if each connection to PostgreSQL ends with its request.
   const endpoint = loading === "unshared" ? null : openEndpoint(appState, () => context());
   return {
     matches: (path) => path.startsWith(`${prefix}/`),
@@ -85,7 +85,8 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
   return new LiveEndpoint(groups, reader, onRefused);
 }
 
-/** Returns a function that finds revoked tokens and keys after a change of their lists. */
+/** Returns a function that returns null until the revoked tokens or the API keys change. After a
+ * change, it returns a function that tests whether an identity is revoked. */
 function revocationReader(
   { revocations, now, snapshot }: HandlerState,
   context: () => Context,
@@ -104,13 +105,13 @@ function revocationReader(
   };
 }
 
-/** Returns a function that reads the rows of a group by a GET, whose response includes its snapshot. */
+/** Returns a function that reads the rows of a group, and their snapshot, by a GET in this process. */
 function rowReader(appState: HandlerState, context: () => Context): GroupsOptions["read"] {
   const help = "Reads of results of live queries";
   const runs = appState.metricRegistry.counter({ name: "live_runs_total", help });
   const contextOf = changedContext(({ config, ...snapshot }) => ({
     ...snapshot,
-    // `path` has no prefix. With this format of the log, requests are measured.
+    // The prefix is null, because `path` has none. The log format `json` makes svc measure requests.
     config: { ...config, showsSnapshot: true, serverPathPrefix: null, logFormat: "json" },
     rateLimits: null,
   }));

@@ -23,10 +23,10 @@ export function recordSql(schema: string, name: string): string {
 }
 
 /**
- * The common objects. `reader_until` is a sequence, because a trigger sees a new value of a sequence
- * before the transaction ends. The functions run with the rights of their owner, so their search
- * path has no schema of a caller. A crash of PostgreSQL empties unlogged tables, and thereby changes
- * the epoch, which the record of relation 0 contains.
+ * The objects that all recorded tables share. `reader_until` is a sequence, because a trigger sees
+ * a new value of a sequence before the transaction ends. The functions run with the rights of
+ * their owner, so their search path has no schema of a caller. A crash of PostgreSQL empties
+ * unlogged tables. This changes the epoch, which the record of relation 0 contains.
  */
 const schemaSql = sql`create schema if not exists svc_live;
 do $$ begin

@@ -83,7 +83,7 @@ export function changeMessages(
   });
 }
 
-/** Returns the messages after the rows or changes, up to a snapshot. */
+/** Returns the messages at the end of a batch: the snapshot of the rows, and the offset to continue from. */
 export function endMessages({ xmin, xmax, xips }: PgSnapshot, offset: string): readonly string[] {
   const parts = { xmin: `${xmin}`, xmax: `${xmax}`, xip_list: xips };
   return [control("snapshot-end", parts), upToDate(offset)];

@@ -19,14 +19,14 @@ interface ReaderOptions {
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** Maximum gap between two polls without a loss: records are kept for at least 5 s. */
+/** Maximum pause between two polls in which no records are lost: they are kept for at least 5 s. */
 const maxGapMs = 4000;
 /** Period of renewals. After a renewal, the triggers are active for 20 s. */
 const renewalMs = 5000;
 
 interface Position {
   readonly snapshot: PgSnapshot;
-  /** Changes if PostgreSQL has lost records in a crash. */
+  /** Value that differs after a crash in which PostgreSQL lost records. */
   readonly epoch: string | null;
   readonly at: number;
 }

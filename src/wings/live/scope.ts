@@ -24,10 +24,10 @@ export interface LiveScope {
 /** Tables by oid, with their scope; null for a table without a scope. */
 export type DependentTables = ReadonlyMap<number, LiveScope | null>;
 
-/** Tables whose records make a group run, with the scope value of these records; null for any value. */
+/** Tables whose records make a group run. The value is the scope of these records; null for any scope. */
 export type Interest = ReadonlyMap<number, string | null>;
 
-/** Values of scopes by table; null for a record without a scope. */
+/** Scopes of the changed rows, by table; null for a record without a scope. */
 export type ChangeRecords = ReadonlyMap<number, ReadonlySet<string | null>>;
 
 export function concerns(interest: Interest, records: ChangeRecords): boolean {
@@ -37,7 +37,7 @@ export function concerns(interest: Interest, records: ChangeRecords): boolean {
   });
 }
 
-/** Returns the interest of a query. `root` is the plan of its root. */
+/** Returns the tables and scopes whose records make a query run again. `root` is the root of its plan. */
 export function interestOf(tables: DependentTables, root: ReadNode, query: string): Interest {
   return new Map(Array.from(tables, ([table, scope]) => {
     const isFixed = scope !== null &&

@@ -17,8 +17,8 @@ const operators: ReadonlyMap<string, string> = new Map(Object.entries({
 }));
 /** Words that are names of columns only in quotes. */
 const keyword = /^(?:and|or|not|in|is|i?like|between|null|true|false|user|current_[dtu]\w+)$/i;
-/** Starts of literals, and the types for which PostgreSQL compares a literal like its text. The type
- * is empty if it is unknown. */
+/** Starts of literals, each with the column types for which PostgreSQL compares such a literal like
+ * its text. An empty type means that the column's type is unknown. */
 const literals = [
   [/^'[^]/, /^/],
   [/^-?\s*\.?\d/, /^(?:|smallint|integer|bigint|numeric|double precision)$/],
@@ -111,14 +111,14 @@ export class WhereReader {
       this.#take("(");
       const values = this.#list(",", value);
       this.#take(")");
-      // A list of one empty text would be an empty list in a filter.
+      // A list of one value becomes `eq`, because in a filter, a list of one empty text is an empty list.
       return [values.length === 1 ? ["eq", values[0]!] : ["in", `(${values.map(quoted)})`]];
     }
     if (operator === "is") {
       return [["is", ["null", "true", "false"].find((word) => this.#skip(word)) ?? this.#fail()]];
     }
     const operand = value();
-    // In a filter, an asterisk of a pattern is a percent sign.
+    // A pattern with an asterisk is refused, because in a filter, an asterisk means a percent sign.
     if (operator.endsWith("like") && operand.includes("*")) this.#fail(this.#at - 1);
     return [[operator, operand]];
   }

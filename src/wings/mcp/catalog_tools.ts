@@ -83,7 +83,7 @@ function isFound({ name, comment }: Entry, search: string): boolean {
   return name.toLowerCase().includes(text) || (comment ?? "").toLowerCase().includes(text);
 }
 
-/** Returns a comment, cut to a length that makes instructions to a model difficult. */
+/** Returns a comment for agents, cut so that it has little room for instructions to a model. */
 export function shortComment(comment: string | null): string | null {
   if (comment === null || comment.length <= maxCommentLength) return comment;
   return `${comment.slice(0, maxCommentLength).toWellFormed()}…`;

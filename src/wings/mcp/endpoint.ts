@@ -52,7 +52,7 @@ async function admit(
   }
 }
 
-/** Most bytes of a message. */
+/** Maximum bytes of a message. */
 const maxMessageBytes = 1024 * 1024;
 
 async function receive(
@@ -75,7 +75,7 @@ async function receive(
   const { status } = response;
   // The library sets `Connection`, which only the server may set (RFC 9110, section 7.6.1).
   const headers = [...response.headers].filter(([name]) => name !== "connection");
-  // The library answers messages of 2025 by a stream with one event.
+  // The content is one chunk, because the library answers messages of 2025 by a stream with one event.
   const content = response.body === null ? null : await response.bytes();
   const length = content?.length ?? 0;
   if (status !== 202) headers.push(["Content-Length", String(length)]);

@@ -125,7 +125,7 @@ function limitedConfig(config: Config): Config {
   return { ...config, ...limits };
 }
 
-/** Returns the configuration for requests of metadata, which an agent may read in any mode. */
+/** Returns the configuration for requests of metadata, which agents may read whatever `openapi-mode` is. */
 function metadataConfig(config: Config): Config {
   return { ...config, dbRootSpec: null, openapiMode: "follow-privileges" };
 }

@@ -10,7 +10,7 @@ import { endpointPath, origins } from "../../state/config/options/shared_codecs.
 /** Tools that read, in the order in which clients see them. */
 export const readTools = ["list_relations", "describe_relation", "query", "call_function"] as const;
 
-/** `operations`: a tool for each line of `operations`, in place of the other tools. */
+/** Value of `mcp-tools` for a tool for each line of the option `operations`, in place of the other tools. */
 export const operationsWord = "operations";
 
 function isReadTool(name: string): true | string {

@@ -29,7 +29,7 @@ export interface ExtensibleHandler {
   readonly [mcpExtension]?: (load: LoadMcp, options: Readonly<Record<string, unknown>>) => void;
 }
 
-/** Responds to a request for one of the endpoint's paths. Rejects with errors of the message's methods. */
+/** Responds to a request for one of the endpoint's paths. Rejects if a method of the message rejects. */
 export type McpEndpoint = (message: McpMessage) => Promise<Reply>;
 
 /** Properties of the service that do not change. */

@@ -57,7 +57,7 @@ export function openProtocol(library: Library, host: McpHostFacts): AnswerMessag
     ({ authInfo }) => serverOf(authInfo?.extra?.["session"] as Session),
   );
   return async function answerMessage(session, body) {
-    // The library hands `extra` to the server that it makes for this message.
+    // Passes the session in `extra`, which the library hands to the server that it makes for this message.
     const authInfo = { token: "", clientId: "", scopes: [], extra: { session } };
     return await handler.fetch(session.message.request, { parsedBody: body, authInfo });
   };

@@ -136,7 +136,7 @@ function preferCount({ count }: RowArguments): Pick<McpCall, "prefer"> {
   return count === undefined ? {} : { prefer: `count=${count}` };
 }
 
-/** Makes the result of a call: an error, a value, or the rows of `page`; null means all rows. */
+/** Makes the result of a call: an error, a value, or the rows of `page` (if null, all rows). */
 export async function rowsResult(
   call: Call,
   reply: McpReply,
@@ -147,7 +147,7 @@ export async function rowsResult(
   return contentResult(call, await readResult(reply), page, session);
 }
 
-/** Makes the result of the content of a successful reply. */
+/** Makes the result of a call from the content of a successful reply. */
 export function contentResult(
   call: Call,
   result: ResultContent,

@@ -75,7 +75,7 @@ async function readText({ content, length }: McpReply): Promise<ReplyText> {
   if (!(content instanceof ReadableStream)) return decode([content]);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Leaving the loop cancels the stream.
+  // If the result is too long, leaving the loop cancels the stream.
   for await (const chunk of content) {
     size += chunk.length;
     if (size > maxResultBytes) return { kind: "too long", bytes: null };

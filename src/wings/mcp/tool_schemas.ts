@@ -46,7 +46,7 @@ const rowsOfResult = {
   offset: {
     type: "integer",
     minimum: 0,
-    // The URL would contain a larger number with an exponent.
+    // A larger number could get an exponent in the URL.
     maximum: Number.MAX_SAFE_INTEGER,
     description: "Rows to skip",
   },

@@ -20,7 +20,7 @@ import { deleteRows, insertRows, updateRows } from "./write_tools.ts";
 /** Checks arguments by the schema of a tool. Returns the problem, or null. */
 export type CheckArguments = (tool: ToolDefinition, values: unknown) => Promise<string | null>;
 
-/** The function of a tool, and whether a role has an object to use it with. */
+/** The function of a tool, and whether there is an object with which a role can use the tool. */
 interface Tool {
   readonly run: (args: never, session: Session) => Promise<ToolResult>;
   readonly isUsable: (views: readonly RoleView[], config: McpConfig) => boolean;
@@ -54,7 +54,7 @@ function configuredTools({ mcpTools, mcpWrite }: McpConfig): readonly ToolDefini
   return mcpWrite === null ? reading : [...reading, ...writeTools];
 }
 
-/** Matches names of tools that clients accept. */
+/** Matches the names of tools that clients accept. */
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** Lists the tools for which the role has a use, in a fixed order. Throws `ApiFailure`. */

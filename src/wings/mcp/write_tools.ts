@@ -56,7 +56,7 @@ export async function insertRows(
   });
 }
 
-/** Returns the columns of all rows, unless all rows have the same columns. */
+/** Returns a `columns` parameter with the columns of all rows; empty if each row has all of them. */
 function columnsParam(rows: InsertArguments["rows"]): readonly QueryParamPair[] {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   if (rows.every((row) => Object.keys(row).length === names.size)) return [];
@@ -77,8 +77,8 @@ export async function deleteRows(args: DeleteArguments, session: Session): Promi
   return await write(args, session, { method: "DELETE", ...boundedFilters(args, session) });
 }
 
-/** Returns the maximum number of rows, and the filters. A filter must be on a column of the relation.
- * If the relation is unknown, the API rejects the request. */
+/** Returns the preference `max-affected`, and the filters. A filter must be on a column of the
+ * relation. If the relation is unknown, the API rejects the request. */
 function boundedFilters(
   args: DeleteArguments,
   session: Session,

@@ -124,12 +124,12 @@ export function allowsBody(pattern: BodyPattern | null, payload: Payload): boole
 function allowsMembers(pattern: BodyPattern | null, payload: MembersPayload): boolean {
   const expected = pattern?.kind === "members" ? pattern : noMembers;
   const hasMore = payload.kind === "json" && payload.moreKeys > 0;
-  // For a variadic parameter, a form may repeat a name.
+  // A form may repeat a name for a variadic parameter. Its values cannot be compared with literals.
   const isRepeated = payload.kind === "form" && payload.fields.length > payload.keys.length;
   const isWhole = needsText(pattern);
   if (isList(payload) !== expected.isList || hasMore || isRepeated && isWhole) return false;
   const rows = rowsOf(payload, isWhole);
-  // A body that was not kept cannot be compared.
+  // A body that was not stored is refused, because its members cannot be compared.
   if (rows === null) return false;
   return (rows.length === 0 ? [{}] : rows).every((row) => allowsRow(expected, row));
 }

@@ -55,7 +55,7 @@ export function describeOperation(
 }
 
 function planOf(operation: OperationLine, { cache, config }: Snapshot): DataPlan {
-  // A cursor has no example, because clients only know it after they have read a page.
+  // Cursors are removed: they have no example, because clients only know them after reading a page.
   const query = operation.query.replaceAll(/(?:^|&)(?:after|before)=[^&]*/g, "");
   const { request, reader } = parseLine({ ...operation, query }, config);
   const payload = reader === null ? null : examplePayload(operation.body, reader.format);

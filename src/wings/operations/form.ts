@@ -79,7 +79,7 @@ function rowsOf({ bounds: { first, last }, query }: ApiRequest): Form["rows"] {
   );
 }
 
-/** Returns the name of the parameter that limits the rows of a level. */
+/** Returns the name of the parameter `part`, which is `limit` or `offset`, for the rows of a level. */
 export function rowsName(path: readonly string[], part: string): string {
   return [...path.map(queryName), part].join(".");
 }

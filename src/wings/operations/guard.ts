@@ -104,7 +104,7 @@ export class OperationGuard implements RequestGuard {
     const { query: { callArguments } } = request;
     const form = formOf(request, this.#snapshot);
     const rules = this.#rulesOf(form);
-    // An argument with the name of a clause may be a clause, depending on its value.
+    // A form is not shared if it depends on values: on literals, or on whether an argument is a clause.
     const isShared = !rules.some(hasLiterals) &&
       !callArguments.some(([name]) => isClauseName(name));
     if (shape !== null && isShared) {

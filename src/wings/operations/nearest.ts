@@ -11,7 +11,7 @@ export function nearestText(request: OperationLine, lines: readonly OperationLin
   }).sort((one, other) => other.at - one.at);
   if (nearest === undefined) return "No operation has this path";
   const { line: { name }, text, at } = nearest;
-  // The parameter with the difference, and what follows.
+  // Names the parameter that contains the first difference, and what follows it.
   const start = sent.slice(0, at).search(/[^?&]*$/);
   const [actual, expected] = [sent, text].map((each) => each.slice(start) || "nothing");
   return `The nearest operation is ${name}: ${actual} instead of ${expected}`;

@@ -7,7 +7,7 @@ import { needsText } from "./body_pattern.ts";
 import { type Form, formOf, type FormOperand } from "./form.ts";
 import type { OperationLine } from "./operation_file.ts";
 
-/** An operation in the form for comparisons. */
+/** An operation, prepared for comparisons with requests. */
 export interface OperationRule {
   readonly line: OperationLine;
   readonly form: Form;
@@ -38,7 +38,7 @@ export function indexOperations(
 export function ruleOf(line: OperationLine, snapshot: Snapshot): OperationRule {
   const { request } = parseLine(line, snapshot.config);
   const form = formOf(request, snapshot);
-  // With `columns`, PostgreSQL reads the members of the body, and svc does not know their names.
+  // With `columns`, the body is parsed: PostgreSQL reads the members, and svc does not know their names yet.
   const isWhole = needsText(line.body) || request.query.columns !== null;
   return { line, form, needsText: isWhole };
 }

@@ -15,7 +15,7 @@ export interface OperationsText {
 
 const facts = { expected: "the path of a file with operations in quotes" };
 
-/** Codec of a path. For programs without files, a text that contains a request is the content itself. */
+/** Codec of a path. A text that contains a request is the content of the file, for programs without files. */
 const operationsFile: Codec<OperationsText> = {
   type: "path",
   read(raw, { readFile }) {

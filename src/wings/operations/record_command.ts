@@ -30,7 +30,7 @@ async function record(
   return await serve(settings, { wings: [{ openGuard }] });
 }
 
-/** Options that are reset: recording permits all requests, and only sees requests of its thread. */
+/** Options that are reset, because recording permits all requests, and only sees requests of its thread. */
 const unusedOptions = (["operations", "server-workers"] as const).map(
   (key) => [key, { name: `--${key}`, value: "" }] as const,
 );

@@ -55,7 +55,7 @@ function headersOf(
   );
 }
 
-/** Returns a query string without limits and offsets, with `*` as values. */
+/** Returns a query string in which `*` replaces values. Limits and offsets are left out. */
 function maskedQuery(query: string): string {
   const params = splitQuery(query.toWellFormed()).flatMap(({ name, value }) =>
     value === null || rowsPart(name) !== null && operandPlaces(value) === null
@@ -65,7 +65,7 @@ function maskedQuery(query: string): string {
   return params.join("&");
 }
 
-/** Returns a query string with other bounds. */
+/** Returns a query string whose limits and offsets are replaced by `rows`. */
 export function withRows(query: string, rows: Form["rows"]): string {
   const params = query.split("&").filter((param) =>
     !/^(?:[^=]*\.)?(?:limit|offset)=\.\./.test(param)
@@ -83,12 +83,12 @@ export function encoded(text: string): string {
   return text.replaceAll(/[^!$'()*,\-./0-9:<=>?@A-Z[\]^_`a-z{|}~"\\]/gu, encodeURIComponent);
 }
 
-/** Last segments of parameters whose values are compared literally. */
+/** Parameters whose values are compared literally, by the last segment of the name. */
 const literalNames: ReadonlySet<string> = new Set([
   ...["select", "columns", "on_conflict", "order", "distinct", "on", "lock", "resolution", "index"],
 ]);
 
-/** Last segments of parameters whose values are groups of conditions. */
+/** Parameters whose values are groups of conditions, by the last segment of the name. */
 const groupNames: ReadonlySet<string> = new Set([
   ...["and", "or", "having", "any", "all", "none", "where"],
 ]);

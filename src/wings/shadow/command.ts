@@ -98,7 +98,7 @@ async function replay(log: string, token: string | undefined, shadow: Shadow): P
 export function requestOfLine(line: string): ReadLine | null {
   const [, method, target] = /\] "([A-Z]+) (\/\S*) HTTP\/[\d.]+" \d{3} /.exec(line) ?? [];
   if (method === undefined || target === undefined) return null;
-  // nginx writes a quotation mark as \x22.
+  // Converts the escapes of nginx, such as \x22 for a quotation mark, to percent-encoding.
   const bytes = (_: string, hex: string) => `%${hex}`;
   return { method, target: target.replace(/\\x([0-9A-F]{2})/g, bytes).replace(/\\"/g, "%22") };
 }

@@ -73,9 +73,9 @@ const maxPlaceChars = 120;
 
 interface Element {
   readonly value: unknown;
-  /** The same text for equal values. */
+  /** A text that is equal for equal values. */
   readonly text: string;
-  /** Number of the run of elements whose order does not matter. */
+  /** Number of the run: adjacent elements of a run may be in any order. */
   readonly run: number;
 }
 
@@ -108,7 +108,7 @@ class AnswerComparison {
     } else this.add(place || "body", upstream, svc);
   }
 
-  /** Returns whether a value is ignored. An array is also ignored if its length is. */
+  /** Returns whether a value is ignored. An array is also ignored if its length is ignored. */
   #isNoise(place: string): boolean {
     return this.options.noise.has(place) || this.options.noise.has(`${place}[]`);
   }
@@ -132,7 +132,7 @@ class AnswerComparison {
     let run = 0;
     let last = "";
     return values.map((value, at) => {
-      // The order of rows with equal keys does not matter.
+      // Rows with equal keys are in one run, because their order does not matter.
       const key = typeof keys === "string"
         ? ""
         : JSON.stringify(keys.map((each) => (value as JsonObject)[each]));
@@ -142,8 +142,8 @@ class AnswerComparison {
     }).sort((one, other) => one.run - other.run || (one.text < other.text ? -1 : 1));
   }
 
-  /** Returns a text that is the same for equal values. Leaves out ignored values, sorts members by name,
-   * and rows as by `#elements`. */
+  /** Returns a text that is the same for equal values. Ignored values are left out, members are
+   * sorted by name, and arrays have the order of `#elements`. */
   #text(value: unknown, place: string): string {
     if (this.#isNoise(place)) return "";
     if (typeof value !== "object" || value === null || place.length > maxPlaceChars) {
@@ -194,14 +194,14 @@ export function rowOrder(target: string): RowOrder {
     if (path === null) continue;
     orders.set(path ?? "", (value ?? "").split(",").map((term) => term.split(".")[0]!));
   }
-  // An array within a row is an embed, or the value of a column.
+  // Rows of an embed have no order unless the request names one. Other arrays are values of columns.
   const isEmbed = (rows: readonly unknown[]) =>
     select.includes("(") && (select.includes("...") || rows.every(isJsonObject));
   return (place, rows) => {
     const path = place.replaceAll("[]", "").slice(1);
     const keys = orders.get(path);
     if (keys === undefined) return path === "" || isEmbed(rows) ? "any" : "as is";
-    // If a key is not a member of the rows, it is unknown which rows have equal keys.
+    // If the rows lack a key of the order, positions matter: it is unknown which rows have equal keys.
     const hasKeys = rows.every((row) =>
       isJsonObject(row) && keys.every((key) => Object.hasOwn(row, key))
     );

@@ -60,7 +60,7 @@ function endToEnd(received: Headers, others: readonly string[]): Headers {
 }
 
 function responseOf({ status, statusText, headers: received, body }: Response): Response {
-  // Node decompresses bodies. Deno does not if the request has `Accept-Encoding`.
+  // Removes Content-Encoding in Node, which decompresses bodies. Deno does not for such a request.
   const isDecoded = body !== null && !("Deno" in globalThis) && received.has("Content-Encoding");
   const headers = endToEnd(received, isDecoded ? ["content-encoding", "content-length"] : []);
   return new Response(hasBody(status) ? body : null, { status, statusText, headers });

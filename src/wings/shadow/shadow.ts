@@ -49,7 +49,7 @@ export class Shadow {
     return isFree;
   }
 
-  /** Compares the upstream's response to a read after earlier comparisons; null if the read failed. */
+  /** Compares the response of the upstream after earlier comparisons. `upstream` is null if the read failed. */
   compareLater(read: RepeatedRead, upstream: TimedAnswer | null): void {
     const lane = this.#count++ % maxRunning;
     this.#lanes[lane] = this.#lanes[lane]!.then(this.options.pause)
@@ -63,11 +63,11 @@ export class Shadow {
     await Promise.all(this.#lanes);
   }
 
-  /** Compares the response to a read with the handler's. Never rejects. */
+  /** Compares the upstream's response to a read with the handler's response. Never rejects. */
   async compare(read: RepeatedRead, upstream: TimedAnswer | null): Promise<void> {
     const { handle, tally, upstream: base } = this.options;
     const { method, target, headers } = read;
-    // A repeated read would add to the load of a server that refuses requests for now.
+    // Compares nothing if the upstream refuses requests for now, because a repeated read would add to its load.
     const isOverload = upstream?.status === 429 || (upstream?.status ?? 0) >= 502;
     if (upstream === null || isOverload) return void tally.notCompared++;
     try {
@@ -77,7 +77,7 @@ export class Shadow {
       const options = { order: rowOrder(target), noise: new Set<string>() };
       const differences = compareAnswers(upstream, svc, options);
       if (differences.size === 0) return tally.add(read, differences, durations);
-      // Values such as now() also differ between two answers of the upstream. They are ignored.
+      // Ignores values that also differ between two answers of the upstream, such as now().
       const noise = new Set(compareAnswers(upstream, await this.request(read), options).keys());
       tally.add(read, compareAnswers(upstream, svc, { ...options, noise }), durations);
     } catch {

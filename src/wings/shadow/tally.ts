@@ -72,7 +72,7 @@ export class Tally {
 }
 
 function exampleOf({ method, target }: ReadLine, differences: AnswerDifferences): string[] {
-  // If the name of a function looks secret, its result may be a secret without a name.
+  // If the name of a function looks secret, values are hidden: a result without a name may be a secret.
   const isSecret = isSecretName(target.split("?")[0]!);
   const lines = Array.from(
     differences,

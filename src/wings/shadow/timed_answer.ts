@@ -1,7 +1,7 @@
 /** Copies responses while their bodies are read, and measures the time. @module */
 import { deferred } from "../../base/lib/deferred.ts";
 
-/** Maximum size of a compared body, because a comparison delays requests of clients. */
+/** Maximum bytes of a compared body, because a comparison delays requests of clients. */
 const maxComparedBytes = 256 * 1024;
 
 /** A copy of a response, and the time that it took. */

@@ -49,7 +49,7 @@ export function tenantHandler<Options>(
   if (!Number.isSafeInteger(max) || max < 1) {
     throw new Error("max: expected a whole number above 0");
   }
-  /** Tenants, the least recently used one first. */
+  /** Open tenants, in order of last use. */
   const tenants = new Map<string, OpenHandler>();
   const forget = async (name: string) => {
     const tenant = tenants.get(name);

@@ -191,7 +191,7 @@ export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: TenantConfig): 
   return Math.floor(tenantsDbPool / tenantsMaxLoaded);
 }
 
-/** Returns the address for OpenAPI. The process-wide option lacks the tenant's part of the path. */
+/** Returns the tenant's address for OpenAPI. The option of the process lacks its part of the path. */
 function documentedAddress(
   name: string,
   config: Config,

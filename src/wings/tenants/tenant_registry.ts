@@ -73,15 +73,15 @@ const maxLoadMs = 60_000;
 /** Milliseconds without a request after which a tenant is closed. */
 const maxIdleMs = 600_000;
 
-/** Maximum number of failures that are remembered. */
+/** Maximum number of tenants whose failures are stored. */
 const maxFailures = 10_000;
 
 export class TenantRegistry {
   readonly #options: RegistryOptions;
-  /** Slots, the least recently used one first. */
+  /** Slots of tenants, in order of last use. */
   readonly #slots = new Map<string, TenantSlot>();
   readonly #failures = new Map<string, { readonly retryAt: number; readonly seconds: number }>();
-  /** Tenants that occupy a place, or wait for one. */
+  /** Number of tenants that occupy a place, or wait for one. */
   #places = 0;
   /** Loads that wait for a place, in order of arrival. */
   readonly #waiting: (() => void)[] = [];
@@ -169,8 +169,8 @@ export class TenantRegistry {
     await Promise.all(this.#closing);
   }
 
-  /** Returns the slot of a tenant. Starts to load it if necessary. Throws `316` if it is unknown,
-   * `317` after a failure. */
+  /** Returns the slot of a tenant. Starts to load it if necessary. Throws `316` if it is unknown, and
+   * `317` until the next attempt after a failure. */
   #use(name: string): TenantSlot {
     const slot = this.#slots.get(name) ?? this.#load(name);
     this.#slots.delete(name);
@@ -272,7 +272,8 @@ export class TenantRegistry {
     }
   }
 
-  /** Resolves with a tenant. Rejects with `316`, or with `317` after a failure or a long wait. */
+  /** Resolves with a tenant. Rejects with `316` if it is unknown, with `317` if it fails or after
+   * `maxWaitMs`. */
   async #await(slot: TenantSlot): Promise<LoadedTenant> {
     try {
       await withTimeout(maxWaitMs, slot.loading, this.#options.schedule);

@@ -160,7 +160,7 @@ export class Tenants implements ServiceHost {
     this.#registry.endStreams();
   }
 
-  /** Whether any database executes a transaction. */
+  /** Whether a tenant has a request in progress. */
   get isBusy(): boolean {
     return this.#registry.states().some(({ requests }) => requests > 0);
   }
@@ -255,7 +255,7 @@ function folderSource(folder: string) {
       const path = pathOf(name);
       return { path, text: new TextDecoder().decode(readBytes(path).content) };
     },
-    /** Whether tenants can be found. */
+    /** Whether the folder exists. */
     isReady: () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false,
   };
 }

@@ -49,7 +49,7 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
     inFlight.enter(config().serverMaxRequests);
     const record = (status: number) => count(name, status, (performance.now() - began) / 1000);
     try {
-      // The spread does not copy `client`, because `info` reads the client on first use.
+      // `client` is passed separately: `info` reads it on first use, so that the spread does not copy it.
       const response = await registry.handle(name, request, { ...info, client, path: tenant.path });
       record(response.status);
       if (prefix !== "") addPrefix(response, prefix);

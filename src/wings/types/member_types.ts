@@ -74,7 +74,7 @@ function computedMembers(
   );
 }
 
-/** Returns the members of `Row` that `*` does not select; null if `*` selects all members. */
+/** Returns the member that lists the computed columns, which `*` does not select; null if the list is empty. */
 function computedFields(
   relation: Relation,
   { rowFunctions }: MemberTypeContext,
@@ -186,8 +186,8 @@ function argumentsType({ parameters }: Routine, names: TypeNames): string {
   return objectType(members, "never");
 }
 
-/** Returns the type of a result. A set that `SetofOptions` marks as to-one is a single row, of
- * which clients make a list. */
+/** Returns the type of a result. Clients make a list of a set that `SetofOptions` marks as to-one, so
+ * that its type is a single row. */
 function returnedType(
   { returns }: Routine,
   result: RoutineResult | undefined,

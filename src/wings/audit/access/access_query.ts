@@ -21,10 +21,10 @@ export type AccessRow = readonly [
   schema: string,
   name: string,
   events: number,
-  /** Whether a view reads as its owner, which `security_invoker` could change. */
+  /** Whether a view reads with the rights of its owner, although it could have `security_invoker`. */
   isOwnerView: boolean,
   columnCount: number,
-  /** Each policy with its command and the positions of its roles in `roles`; null for all roles. */
+  /** Policies of the relation: command, positions of the roles in `roles` (null for all roles), expressions. */
   policies: readonly (readonly [string, readonly number[] | null, AccessPolicy])[] | null,
   rights: readonly RightsRow[],
 ];
@@ -39,9 +39,10 @@ type RightsRow = readonly [
 ];
 
 /**
- * Access to the relations below a view, as the roles that read them. `past` are tables whose policies
- * do not apply, and `bounded` are tables whose policies apply. `missing` are GRANTs for reads that
- * would fail, and `unread` the actions that need them. `writes` are the granted writes.
+ * Access to the relations that a view reads, as the roles that read them. `past` are tables whose
+ * policies do not apply, and `bounded` are tables whose policies apply. `missing` are GRANTs
+ * without which reads fail. `unread` has the bits of actions that need these reads, `writes` the
+ * bits of granted writes.
  */
 type Below = readonly [past: List, bounded: List, missing: List, unread: number, writes: number];
 

@@ -1,7 +1,7 @@
 /** Cells of the access matrix as text. @module */
 import type { AccessCell } from "./cells.ts";
 
-/** Maximum number of relations, and of functions, that the console lists. */
+/** Maximum number of relations that the console lists; also the maximum number of functions. */
 export const maxListed = 500;
 
 /** Returns `s*`: the letter of an action, with a mark that the legend explains. */
@@ -12,7 +12,7 @@ export function markOf({ action, may, columns, past }: AccessCell): string {
   return rows + (columns === null ? "" : "*") + (past.length === 0 ? "" : "!");
 }
 
-/** Returns `columns id, title; rows by own_orders`. Adds SQL that grants access, or corrects a view. */
+/** Returns `columns id, title; rows by own_orders`, and then the SQL that grants access or corrects a view. */
 export function mayText({ action, may, columns, policies, past, reason, sql }: AccessCell): string {
   if (may === "no") return `no: ${sql?.replaceAll(";\n", "; ") ?? reason}`;
   if (action === "execute") return "execute";
@@ -24,7 +24,7 @@ export function mayText({ action, may, columns, policies, past, reason, sql }: A
   ].join("; ");
 }
 
-/** Returns `(doc_own or doc_team) and doc_not_archived`. */
+/** Returns how policies combine: `(doc_own or doc_team) and doc_not_archived`. */
 export function policyFormula(policies: AccessCell["policies"]): string {
   const names = (isPermissive: boolean) =>
     policies.filter(({ permissive }) => permissive === isPermissive).map(({ name }) => name);

@@ -9,7 +9,7 @@ import {
   type AccessRow,
 } from "./access_query.ts";
 
-/** The access of a role by one action. Names are quoted for SQL. */
+/** Whether and how a role may use one action on a relation or function. Names are quoted for SQL. */
 export interface AccessCell {
   readonly role: string;
   /** `api.doc`, or a function with its parameters: `api.hello(n text)`. */
@@ -17,14 +17,14 @@ export interface AccessCell {
   readonly action: "select" | "insert" | "update" | "delete" | "execute";
   /** `rows`: policies decide about rows. `none`: no policy allows a row. `no`: not permitted. */
   readonly may: "all" | "rows" | "none" | "no";
-  /** Granted columns; null for all. */
+  /** Granted columns; null if all columns are granted. */
   readonly columns: readonly string[] | null;
   readonly policies: readonly AccessPolicy[];
-  /** Tables below a view, if their policies do not apply. */
+  /** Tables that a view reads, and whose policies do not apply to these reads. */
   readonly past: readonly string[];
-  /** Reason why the action is not permitted, or tables below a view whose policies apply; otherwise null. */
+  /** Why access is denied, or whether the policies of tables below a view apply; otherwise null. */
   readonly reason: string | null;
-  /** Statements that permit the action, or make policies apply, separated by line breaks; null if no
+  /** Statements that permit the action or make policies apply, separated by line breaks; null if no
    * statement does. */
   readonly sql: string | null;
   /** Number of visible rows, at most 10,001, or the SQLSTATE of a failed count; null if not counted. */
@@ -44,7 +44,7 @@ export interface AccessInput {
   readonly config: Pick<Config, "dbAnonRole" | "dbExtraSearchPath" | "dbReadOnly" | "dbSchemas">;
   /** A single role, which the login role may set. Default: all, at most 50. */
   readonly role?: string | null;
-  /** Maximum number of relations, and of functions. Default: no limit. */
+  /** Maximum number of relations; also the maximum number of functions. Default: no limit. */
   readonly limit?: number;
 }
 
@@ -108,7 +108,7 @@ function cellsOf(row: AccessRow, roles: AccessFacts["roles"], isReadOnly: boolea
   );
 }
 
-/** Returns the access by a granted privilege. Relations below a view, or policies, limit it. */
+/** Returns the access of a role that has the privilege. Policies and relations below a view may restrict it. */
 function verdictOf(row: AccessRow, [word, bit, letter]: ActionBit, position: number): Verdict {
   const [, relation, , isOwnerView, columnCount, policies, rights] = row;
   const [, hasPolicies, , columnGrants, below] = rights[position]!;

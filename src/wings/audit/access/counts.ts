@@ -46,7 +46,7 @@ export async function callerReader(input: CountInput): Promise<ReadAsCaller> {
     (await database.transaction(query)).rows.at(-1)![0]![0]!,
   );
   const defaults = byRole.get(identity.role);
-  // SET commands are only necessary with Citus, but work in every database.
+  // Always uses SET commands: only Citus needs them, but they work in every database.
   const owner = { identity, defaults, loginSetsTimeout, usesSetCommands: true };
   const limited = { ...config, maxStatementTimeoutMs: 1000 };
   return async ({ schema, name }, text) => {

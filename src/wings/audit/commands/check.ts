@@ -104,7 +104,7 @@ async function readFindings(
   ];
 }
 
-/** Returns the findings about operations; empty if the option is not set. */
+/** Returns the findings about operations; empty if `operations` is not set. */
 async function operationsIn(
   appState: AppState,
   config: Config,

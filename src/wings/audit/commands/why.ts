@@ -29,7 +29,7 @@ export const whyCommand: Command = {
   run: why,
 };
 
-/** Adds an empty body to a write without a body, whose statement would not show the needed privileges. */
+/** Adds an empty body to a write that lacks a body. Its statement would not show the needed privileges. */
 function withBody(request: CaseRequest): CaseRequest {
   const { method, target, body } = request;
   const needsBody = /^(?:POST|PATCH|PUT)$/.test(method) && !target.startsWith("/rpc/");

@@ -130,7 +130,7 @@ function columnFact(relation: Relation, column: Column): Fact {
   return [`column ${nameOf(relation)}.${quoted(name)}`, requoted(declaredType) + labels + mode];
 }
 
-/** Returns the relationship for each embeddable name, and the cardinality of each relationship. */
+/** Returns facts about embeds: the relationship for each name, and the cardinality of each relationship. */
 function embedFacts(origin: Relation, cache: SchemaCache): readonly Fact[] {
   const place = { origin, originIsRelation: true, schema: origin.schema, hint: null };
   return cache.relationships(origin, origin.schema).flatMap((relationship): Fact[] => {
@@ -145,7 +145,7 @@ function embedFacts(origin: Relation, cache: SchemaCache): readonly Fact[] {
   });
 }
 
-/** Returns the name for `select`. For a table's reference to itself, the column's name selects the parent. */
+/** Returns the name in `select`. If a table refers to itself, the column's name selects the parent. */
 function targetOf(relationship: Relationship): string {
   if (relationship.kind === "computed") return relationship.function.name;
   const { self, kind, foreign } = relationship;
@@ -174,7 +174,7 @@ function grantFacts({ cells }: AccessMatrix, relations: readonly Relation[]): re
   const columns = new Map(relations.map((each) => [nameOf(each), each.columns]));
   return cells.filter(({ may }) => may !== "no").map(
     ({ role, relation, action, ...cell }): Fact => {
-      // For a function, the line has only the name, because overloads share the line.
+      // A line names a function without its parameters, because its overloads share the line.
       const object = requoted(relation.replace(parameterList, "$1"));
       const all = action === "delete" ? [] : columns.get(object)?.map(({ name }) => quoted(name));
       const list = [...cell.columns?.map(requoted) ?? all ?? []].sort().join(", ");

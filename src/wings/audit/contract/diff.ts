@@ -82,7 +82,7 @@ const [comma, space, dot] = [", ", " ", "[.]"].map((text) =>
   new RegExp(`${text}(?=(?:[^"]*"[^"]*")*[^"]*$)`)
 ) as [RegExp, RegExp, RegExp];
 
-/** Returns whether words of a list are missing in another list. */
+/** Returns whether a list has a word that another list lacks. */
 function lacks(list = "", others = ""): boolean {
   const words = new Set(others.split(space));
   return list !== "" && list.split(space).some((word) => !words.has(word));

@@ -18,7 +18,7 @@ export async function readCatalogue(database: Database, config: Config): Promise
   return { ...catalogue, rows: [...catalogue.rows, ...others] };
 }
 
-/** Returns the values of the statements that return a single value. */
+/** Returns the value of each statement. A statement returns a single value. */
 async function valuesOf(
   database: Database,
   statements: readonly Statement[],
@@ -58,15 +58,15 @@ export function findingsOf(
     ...agentFindings(catalogue, config),
   ]
     .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
-    // Several findings may need the same index. Only the first of them is listed.
+    // Lists an index only once, although several findings may need it.
     .filter(({ name, sql }) => !name.endsWith("-index") || indexes.size < indexes.add(sql).size)
-    // The only user of an embedded database is a superuser.
+    // Leaves out a finding that is always true for an embedded database: its only user is a superuser.
     .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));
   return findingLevels.flatMap((level) => all.filter((finding) => finding.level === level));
 }
 
-/** Diagnoses the database of a running service, over a separate connection so that no request
- * waits. An embedded database has only one connection. */
+/** Diagnoses the database of a running service. Uses a separate connection, so that no request waits,
+ * unless the database is embedded and has only one connection. */
 export async function diagnoseRunning(
   shared: Database,
   input: DiagnosisInput,

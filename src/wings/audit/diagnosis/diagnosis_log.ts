@@ -10,14 +10,14 @@ export interface DiagnosedState {
   readonly config: () => Pick<Config, "logLevel" | "logFindings" | "dialect">;
 }
 
-/** SQLSTATE of a failed load because a schema is missing, which a finding explains. */
+/** SQLSTATE of a load that fails because a schema is missing. A finding explains this failure. */
 const missingSchema = "3F000";
 
 /** Runs diagnoses one after the other. */
 export class DiagnosisLog {
   /** Null before the start and after {@linkcode DiagnosisLog.stop}. */
   #appState: DiagnosedState | null = null;
-  /** Lines of the previous run. */
+  /** Lines of the findings of the previous diagnosis. */
   #lines: ReadonlySet<string> = new Set();
   #running: Promise<void> | null = null;
   #isRequested = false;
@@ -50,7 +50,7 @@ export class DiagnosisLog {
     await this.#running;
   }
 
-  /** Starts a diagnosis. Calls during a diagnosis cause one more. */
+  /** Starts a diagnosis. If one is in progress, another one follows it. */
   #request(): void {
     if (this.#appState === null || !this.#isReachable) return;
     this.#isRequested = true;
@@ -63,7 +63,7 @@ export class DiagnosisLog {
       try {
         if (isReported(this.#appState.config())) this.#report(await this.#appState.diagnose());
       } catch {
-        // The next reload diagnoses again.
+        // A failed diagnosis is not reported. The next reload diagnoses again.
       }
     }
   }

@@ -13,7 +13,7 @@ export interface Finding {
   /** Name of the check: `role-missing`. */
   readonly name: string;
   readonly level: FindingLevel;
-  /** A role, a schema, a relation, a function or an option. */
+  /** The role, schema, relation, function or option that has the problem. */
   readonly subject: string;
   readonly message: string;
   /** Statements that correct the problem, separated by line breaks; null if SQL cannot. */
@@ -31,8 +31,8 @@ const maxSqlLines = 20;
 /** Maximum number of findings of one name that are shown. */
 const maxShown = 5;
 
-/** Returns the findings as text, each with its SQL indented below it. Findings of one level and
- * name are counted in one line, with the first of them below it. */
+/** Returns the findings as text. A line counts the findings of one level and name. The first of these
+ * findings follow it, each with its SQL indented. */
 export function findingsText(findings: readonly Finding[], call: CallWords): string {
   const kinds = groupBy(findings, ({ level, name }) => `${level} ${name}`);
   return [...kinds].flatMap(([kind, group]) => {
@@ -62,7 +62,7 @@ function indented(lines: readonly string[]): readonly string[] {
   return lines.map((line) => `    ${line}`);
 }
 
-/** The damage that the SQL of a finding may cause, by name of the finding. */
+/** Possible damage by the SQL of a finding, by the name of the finding. */
 const cautions: ReadonlyMap<string, string | null> = new Map([
   ["policy-without-rls", "rows that no policy allows are hidden from requests afterwards"],
   ["select-policy-missing", "the rows become readable"],

@@ -44,7 +44,7 @@ async function arrivesOn(
 ): Promise<boolean> {
   const { promise, resolve } = deferred<boolean>();
   const probe = new NotificationProbe({
-    // If svc cannot send a notification, the test has no result.
+    // If svc cannot send a notification, the test ends without a finding.
     notify: (name, payload) =>
       notify(name, payload).catch((error) => {
         resolve(true);

@@ -9,7 +9,7 @@ export interface PolicyText {
   readonly wrapped: string | null;
 }
 
-/** Functions, as conditions print them. `calls` return the same for each row, `volatile` may not. */
+/** Names of functions in conditions. `calls` return the same value for each row, `volatile` may not. */
 interface PolicyNames {
   readonly calls: ReadonlySet<string>;
   readonly volatile: ReadonlySet<string>;
@@ -45,7 +45,7 @@ const maxLength = 10_000;
 export function readPolicyText(text: string, names: PolicyNames): PolicyText {
   const words = text.length > maxLength ? [] : readWords(text, names);
   const ranges: Range[] = [];
-  // The meaning of a backslash depends on standard_conforming_strings.
+  // A condition with a backslash is not safe: its meaning depends on standard_conforming_strings.
   const isSafe = collectParts(words, [0, words.length], ranges) && !text.includes("\\") &&
     words.every((word) => separator.test(word.text) || operandWord.test(word.text));
   let wrapped = "";
@@ -70,7 +70,7 @@ function readWords(text: string, { calls, volatile }: PolicyNames): readonly Wor
       opening.word.close = at;
       if (words[opening.at + 1]!.text !== "SELECT") return;
       for (const each of words.slice(opening.at, at)) each.use = null;
-      // A subquery is already evaluated once, or uses a column. It is not wrapped again.
+      // A subquery is not wrapped again: PostgreSQL evaluates it once, or it uses a column.
       opening.word.use = "column";
     } else if (name.test(word.text) && words[at - 1]?.text !== ".") {
       const isOfRow = words[at + 1]?.text !== "(" || volatile.has(word.text);
@@ -99,7 +99,7 @@ function split(words: readonly Word[], [from, to]: Range) {
 function collectParts(words: readonly Word[], range: Range, ranges: Range[]): boolean {
   const before = ranges.length;
   const { operands, separators } = split(words, range);
-  // Branches of CASE and COALESCE are not always evaluated. In ANY, a subquery returns rows, not an array.
+  // In CASE, COALESCE and ANY, no part is wrapped: a branch may not run, and ANY reads a subquery as rows.
   const isFixed = /^(ANY|ALL)$/m.test(separators.join("\n")) ||
     words[range[0] - 1]?.text === "CASE" || words[range[0] - 2]?.text === "COALESCE";
   let isSafe = true;

@@ -29,7 +29,7 @@ export interface CatalogueFacts {
   readonly isStandby: boolean;
   /** Whether `default_transaction_read_only` is on for the login role. */
   readonly isReadOnly: boolean;
-  /** The login role. Names in these fields are quoted for SQL. */
+  /** The login role. The names of roles are quoted for SQL. */
   readonly login: string;
   /** Number of roles that the login role may set and that were not checked, because there are too many. */
   readonly uncheckedRoles: number;
@@ -127,7 +127,7 @@ function functionInputs({ dbPreRequest, dbRootSpec }: DiagnosisConfig): readonly
  * are wrong. This halves the time with 1,000 tables. */
 const settingsQuery = "select pg_catalog.set_config(name, value, true) from (values " +
   "('jit', 'off'), ('join_collapse_limit', '1'), ('from_collapse_limit', '1'), " +
-  // A worker that does not answer would take half a minute for each role.
+  // Limits the wait for a worker that does not answer, which is otherwise half a minute for each role.
   "('citus.node_connection_timeout', '3000')" +
   ") settings (name, value)";
 

@@ -45,8 +45,8 @@ function standbyFinding({ isStandby }: CatalogueFacts): Finding | null {
   });
 }
 
-/** Returns the finding. The service turns `default_transaction_read_only` off on its connections,
- * so that only `db-read-only` forbids writes. */
+/** Warns that the service turns `default_transaction_read_only` off on its connections. Only
+ * `db-read-only` forbids writes. */
 function readOnlyFinding(
   { isReadOnly, isStandby, login }: CatalogueFacts,
   { dbReadOnly }: Config,
@@ -76,8 +76,8 @@ function tokenFinding({ dialect, ...config }: Config): Finding | null {
   });
 }
 
-/** Returns the finding. Browsers send a cookie to another origin, and expose the response, only if
- * CORS allows the origin. */
+/** Warns of an origin that `jwt-cookie-origins` allows but CORS does not. Browsers do not send the
+ * cookie from such an origin. */
 function cookieOriginsFinding(config: Config): Finding | null {
   const { jwtCookieOrigins, serverCorsAllowedOrigins } = config;
   const missing = jwtCookieOrigins?.find((one) => !serverCorsAllowedOrigins?.includes(one));
@@ -89,7 +89,7 @@ function cookieOriginsFinding(config: Config): Finding | null {
   });
 }
 
-/** Returns the finding. An embedded database has no other sessions that could change its schema. */
+/** Reports a missing event trigger, unless the database is embedded: no other session can change its schema. */
 function triggerFinding(
   { hasReloadTrigger, isStandby }: CatalogueFacts,
   { dbUri, dbSchemaWatch, dbChannel, dbChannelEnabled }: Config,
@@ -106,7 +106,7 @@ function triggerFinding(
   };
 }
 
-/** Returns the finding. A server on a loopback address is only reachable from this machine. */
+/** Warns of missing limits, unless only this machine can reach the server. */
 function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config): Finding | null {
   if (config.serverUnixSocket !== null || isLoopbackHost(config.serverHost)) return null;
   const unlimited = rolesWithoutTimeout.filter((role) => !isTimed(role, config));
@@ -220,7 +220,7 @@ function isOpenToAnonymous(
   return isAccepted && serverUnixSocket === null && !isLoopbackHost(serverHost);
 }
 
-/** Returns the finding. If the audience is not checked, svc accepts a token for another service. */
+/** Warns if svc would accept a token for another service, or if agents could not find the issuers of tokens. */
 function audienceFindings(
   { jwtAud, mcpAuthorizationServers, mcpResource, openapiServerProxyUri }: AgentConfig,
 ): readonly string[][] {

@@ -109,7 +109,7 @@ function chooseNames(
 
 type Check = (name: string) => string | null;
 
-/** Returns a function that gets a name from a flag, from an answer, or the fallback, and checks it. */
+/** Returns a function that takes a name from a flag, an answer or the fallback, and checks it. */
 function nameChooser(asks: boolean) {
   return (flag: string | undefined, question: string, fallback: string, check: Check) => {
     const accept = (name: string) => {

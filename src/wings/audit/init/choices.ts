@@ -18,7 +18,7 @@ export interface Choices extends TargetNames {
   readonly readable: readonly RelationFacts[];
   /** Relations that only requests with a token may read. */
   readonly userReadable: readonly RelationFacts[];
-  /** Tables whose rows belong to users, with the column for the claim `sub` of the owner. */
+  /** Tables whose rows belong to users. The column has the claim `sub` of a row's owner. */
   readonly owned: readonly OwnedTable[];
   /** Relations that requests with a token may write. */
   readonly writable: readonly RelationFacts[];

@@ -95,7 +95,7 @@ function grantRoles(
   { version, roles, quoted }: TargetFacts,
 ): readonly string[] {
   const login = roles.find(({ name }) => name === loginRole);
-  // From PostgreSQL 16 on, a login role with INHERIT would get the privileges of the granted roles.
+  // From PostgreSQL 16 on, a login role with INHERIT would otherwise get the privileges of the granted roles.
   const options = version >= 160_000 && login?.inherits ? " with inherit false, set true" : "";
   return [anonRole, ...(userRole === null ? [] : [userRole])]
     .filter((role) => !roles.some(({ name, isGranted }) => name === role && isGranted))
@@ -247,7 +247,7 @@ function unless(isChosen: boolean, line: string): string {
 /** Name of the table for `idempotency-table`. Its schema is not exposed. */
 export const idempotencyTable = { schema: "svc", name: "idempotency_keys" } as const;
 
-/** Owner of a row. The service compares it as well, so that no role sees the rows of another role. */
+/** Expression: the owner of a row. The service also compares owners, so that each role sees only its rows. */
 const principal = `json_build_array(
     current_user,
     nullif(current_setting('request.jwt.claims', true), '')::json->>'iss',

@@ -16,8 +16,8 @@ export interface DatabaseLogin {
 
 const passwordBytes = 24;
 
-/** Returns the password of a role: from a connection string of this role, a new one for a missing
- * role, otherwise null. */
+/** Returns the password of a role. A missing role gets a new password. For an existing role, returns
+ * the password in its connection string, otherwise null. */
 export function planPassword(
   role: string,
   { exists, uris }: { readonly exists: boolean; readonly uris: readonly string[] },
@@ -39,7 +39,7 @@ export function loginOf(connection: string): DatabaseLogin {
 /** Parameters of a connection string that a login replaces. */
 const loginKeywords: ReadonlySet<string> = new Set(["user", "password", "dbname"]);
 
-/** Returns a URI of the connection string, with another user, password and database. */
+/** Returns a connection string as a URI, in which user, password and database are replaced. */
 export function loginUri(
   connection: string,
   { user, password, database }: DatabaseLogin,

@@ -68,10 +68,10 @@ export const initCommand: Command = {
   run: runInit,
 };
 
-/** Exit code if a file exists. */
+/** Exit code if a file exists that would be overwritten. */
 const filesExist = 2;
 
-/** Flags that do not affect the content of the files. */
+/** Flags that do not change the content of the files. */
 const otherFlags: ReadonlySet<string> = new Set(["--apply", "--out", "--sql", "--yes"]);
 
 async function runInit(call: CommandCall, context: CommandContext): Promise<number> {
@@ -111,7 +111,7 @@ async function runInit(call: CommandCall, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** Returns whether flags choose content for the files. Otherwise the call applies existing files. */
+/** Returns whether flags choose content for the files. If none does, `--apply` applies the existing files. */
 function choosesAny({ flags, config }: CommandCall): boolean {
   return Array.from(flags.keys()).some((flag) => !otherFlags.has(flag)) ||
     Array.from(config.flags.keys()).some((key) => key !== "db-uri");
@@ -205,7 +205,7 @@ function configText(
   },
 ): string {
   const secret = previous?.jwtSecret ?? null;
-  // `choices` and `dbUri` already have the values of these options.
+  // Leaves out options whose values `choices` and `dbUri` already have.
   const chosen: ReadonlySet<string> = new Set(["db-uri", "db-schemas", "db-anon-role"]);
   const overrides = Array.from(config.flags, ([key, { value }]) => [key, value] as const)
     .filter(([key]) => !chosen.has(key));

@@ -9,7 +9,7 @@ export async function wholeAnswer({ method }: CaseRequest, response: Response): 
   const lines = Array.from(headers, ([name, value]) => (
     name === "etag" || name === "content-length" && value !== "0" ? "" : `${name}: ${value}\n`
   ));
-  // Latin-1 keeps the values of bytes that are not UTF-8.
+  // A body that is not UTF-8 is read as Latin-1, which keeps the values of the bytes.
   const bytes = new Uint8Array(await response.arrayBuffer());
   const [text = "", raw] = ["utf-8", "latin1"].map((label) =>
     new TextDecoder(label, { ignoreBOM: true }).decode(bytes)

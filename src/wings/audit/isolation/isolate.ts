@@ -1,4 +1,4 @@
-/** Compares responses to callers between the fixtures and worlds in which hidden rows differ. @module */
+/** Compares a caller's responses in worlds: the fixtures, and states whose hidden rows differ. @module */
 import { percentDecode } from "../../../base/http/percent.ts";
 import type { AcceptedLeak, CaseRequest } from "../policy_test/case_file.ts";
 import {
@@ -86,7 +86,7 @@ class CallerRun {
     private readonly caller: CallerRole,
     /** SQL that refreshes materialized views. */
     private readonly refresh: string,
-    /** Whether a share of the time is over. */
+    /** Returns whether a share of the caller's time is over. The share is a number up to 1. */
     private readonly isOver: (share: number) => boolean,
     private readonly report: TimeLimit["report"],
   ) {}
@@ -98,7 +98,7 @@ class CallerRun {
     const hidden = tables.filter((each) => each.hidden.length > 0);
     const requests = [...cases, ...await this.#requests(tables)];
     this.report(`${name}: ${requests.length} requests, ${hidden.length} tables with hidden rows`);
-    // Each world has a quarter of the time, and a third of that for its changes. The answers have the rest.
+    // The first answers end at 0.22 of the time, and the changes of the worlds at 0.32, 0.57 and 0.82.
     for (const request of this.#timely(requests, 0.22)) {
       this.answers.set(request, await this.#ask(request));
     }
@@ -109,7 +109,7 @@ class CallerRun {
         diffs.delete(request);
         notes.add(`${name} ${request.method} ${request.target}: the answers always differ`);
       }
-      // Some differences need changes of several rows of a table, or of several tables.
+      // Finds the rows that cause a difference. It may need several rows of a table, or several tables.
       const parts = [
         ...hidden.flatMap((table) => [
           ...table.hidden.map((row) => [{ ...table, hidden: [row] }]),
@@ -156,7 +156,7 @@ class CallerRun {
     }
   }
 
-  /** Resolves with the responses that differ after a change of rows. The change ends at a share of the time. */
+  /** Changes rows until a share of the time is over. Resolves with the responses that differ afterwards. */
   async #after(
     change: Change,
     tables: readonly HiddenRows[],

@@ -15,7 +15,7 @@ export interface PolicyTable {
   readonly access: "all" | "some" | "no";
   /** Names of the primary key columns. */
   readonly keys: readonly string[];
-  /** Lists of alternative statements on rows `t`; the first that succeeds is used. Each ends in a condition. */
+  /** Lists of alternatives, of which the first that succeeds is used. Each ends in a condition on `t`. */
   readonly changes: Readonly<Record<Change, readonly (readonly string[])[]>>;
   readonly causes: readonly Cause[];
 }

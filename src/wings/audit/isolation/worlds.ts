@@ -60,7 +60,7 @@ export async function readHiddenRows(
     const seen = async (places: readonly string[]) => {
       if (table.access === "no" || places.length === 0) return [];
       return await database.within(async () => {
-        // Reading `ctid` needs the privilege on the whole table. Policies do not depend on the GRANT.
+        // The GRANT does not affect policies. Reading `ctid` needs SELECT on the whole table.
         const grant = sql`grant select on ${name} to ${ident(identity.role)}`;
         if (table.access === "some") await database.run(compile(grant).text);
         const query = sql`select ${place} from ${name} t where ${isAt(places)}`;
@@ -97,7 +97,7 @@ export async function applyChange(
   const write = async (statement: string, at: readonly string[]) => {
     const query = sql`${catalogueSql(statement)} and ${isAt(at)} returning ${place}`;
     const written = (await database.run(compile(query).text)).map(([each]) => each!);
-    // Deferred constraints are checked at the end of each request.
+    // Checks deferred constraints here, because otherwise the end of each later request would check them.
     await database.within(() => database.run("set constraints all immediate"));
     if (written.length < at.length) return false;
     if (change !== "deleted" && (await seen(written)).length > 0) return false;

@@ -50,7 +50,7 @@ function policyMutants(cells: readonly AccessCell[]): readonly Mutant[] {
     const isChecked = writes.some(({ cell: { columns } }) =>
       columns?.some((column) => new RegExp(`(?<![:'\\w])${column}\\b`).test(check!)) ?? true
     );
-    // For a restrictive policy with one condition, `true` has the same effect as DROP POLICY.
+    // A restrictive policy with one condition gets no mutant `true`, because DROP POLICY has the same effect.
     const hasAll = permissive || using !== null && check !== null;
     const mutant = (condition: string | null, rest: string | null): Mutant => {
       const clauses = (condition === null ? "" : ` using (${condition})`) +

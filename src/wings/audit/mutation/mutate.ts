@@ -21,7 +21,7 @@ import { type Mutant, mutantsOf } from "./mutants.ts";
  */
 export async function mutationText(files: readonly NamedCases[]) {
   const noticed = new Set<string>();
-  /** Lines of mutants that no case detects; empty for mutants without effect on the callers. */
+  /** Line of each mutant that no case detects, by its SQL; an empty text if the callers' access is unchanged. */
   const others = new Map<string, string>();
   for (const named of files) {
     await withCases(named, async (plain, callers) => {
@@ -39,7 +39,7 @@ export async function mutationText(files: readonly NamedCases[]) {
           return hasEffect ? `no case notices: ${sql}` : "";
         }).catch((error) => {
           const message = refusal(error);
-          // Materialized views and PostgreSQL 14 have no `security_invoker`.
+          // A failed ALTER VIEW is ignored: materialized views and PostgreSQL 14 have no `security_invoker`.
           return sql.startsWith("alter view") ? "" : `cannot test: ${sql}: ${message}`;
         });
         if (line === null) noticed.add(sql);

@@ -18,7 +18,7 @@ export interface CaseRequest {
   readonly body: string | null;
 }
 
-/** A caller, without the role claim. */
+/** Role and claims of a caller. The claims do not contain the role. */
 export type CaseCaller = Pick<Identity, "role" | "claims">;
 
 /** A case. Lines are numbered from 1. */
@@ -28,7 +28,7 @@ export interface PolicyCase extends CaseRequest {
   readonly name: string;
   /** Null for `anonymous`. */
   readonly caller: CaseCaller | null;
-  /** Null without `=>`. */
+  /** Null if the case has no `=>`. */
   readonly expectation: Expectation | null;
 }
 
@@ -93,7 +93,7 @@ export function parseCaseFile(text: string): CaseFile {
     }
   }
   const sql = lines.slice(0, first).join("\n");
-  // Lines with a number sign may precede the SQL, which has no such comments.
+  // Comments with a number sign are blanked, because SQL has no such comments. Line numbers stay correct.
   const fixtures = sql.replace(/^(?:#.*(?:\n|$))+/, (head) => head.replace(/.+/g, ""));
   return { fixtures, callers, cases, leaks };
 }
@@ -127,7 +127,7 @@ function readCase(text: string, line: number, callers: CaseCallers): PolicyCase 
   const [, name = "", rest = ""] = /^(\S+)\s+(.*)$/.exec(text) ?? [];
   const caller = callers.get(name);
   if (caller === undefined) throw problem(line, `unknown caller ${JSON.stringify(name || text)}`);
-  // Bodies and expected JSON may contain the arrow, too.
+  // Tries each arrow, because bodies and expected JSON may contain `=>`, too.
   const splits = Array.from(rest.matchAll(/\s+=>(?=\s|$)/g), ({ index, 0: arrow }) => {
     const expected = rest.slice(index + arrow.length).trim();
     return { request: rest.slice(0, index), expected, expectation: parseExpectation(expected) };

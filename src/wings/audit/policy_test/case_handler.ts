@@ -56,7 +56,7 @@ export async function runFile(named: NamedCases): Promise<readonly CaseResult[]>
   });
 }
 
-/** Runs a case of the file with a name. */
+/** Runs a case. `file` is the name of its file in reports. */
 export async function runCase(
   { appState, send }: CaseState,
   file: string,

@@ -13,7 +13,7 @@ export interface CaseAnswer {
   readonly json: unknown;
 }
 
-/** Parts that are null or undefined are not compared. */
+/** The expected parts of a response. Parts that are null or undefined are not compared. */
 export type Expectation =
   & Pick<CaseAnswer, "code" | "rows" | "json">
   & { readonly status: number | null };

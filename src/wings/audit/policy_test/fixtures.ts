@@ -69,7 +69,7 @@ export async function withFixtures<Result>(
   } finally {
     const ending = database?.release() ?? session;
     await ending.run("rollback");
-    // Advisory locks, for example, survive a rollback.
+    // A rollback does not undo everything. Advisory locks, for example, end with DISCARD ALL.
     await ending.run("discard all");
   }
 }

@@ -26,7 +26,7 @@ export async function generateTests(setup: RunSetup): Promise<string> {
     } catch (error) {
       if (!(error instanceof FixtureError)) throw error;
       const { results, failure } = error.result;
-      // The results include the statement before the first INSERT.
+      // The last result is from the refused INSERT. The first one is from the statement before the INSERTs.
       const refused = [...inserts].filter((each) => !each.startsWith("--"))[results.length - 1];
       if (refused === undefined) throw error;
       const { message = "", detail } = failure ?? {};
@@ -41,8 +41,8 @@ export async function generateTests(setup: RunSetup): Promise<string> {
   }
 }
 
-/** Query of policies. A policy for PUBLIC applies to the roles with privileges on its table. Tables
- * are in order of creation. */
+/** Query of policies, by tables in order of creation. A policy for PUBLIC is returned for each role
+ * that has privileges on the table. */
 const policyQuery = `select relname, rolname, json_agg(
   concat_ws(' ', pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)) order by polname)
 from pg_policy join pg_class c on c.oid = polrelid
@@ -79,7 +79,7 @@ function claimsOf(using: string, { columns }: Relation): readonly (readonly [Col
     .map((column) => [column, arrow ?? argument ?? "sub"] as const);
 }
 
-/** Ids of a row for each of two callers, and of a row that a case inserts. */
+/** Ids of three rows: one for each of two callers, and one that a case inserts. */
 const [first, second, third] = [900_001, 900_002, 900_003];
 
 /** Returns a draft. Its rows have the keys, required columns, and columns that policies compare. */

@@ -1,4 +1,4 @@
-/** Reports of policy tests: lines, JUnit, and cells of the access matrix without a case. @module */
+/** Reports of policy tests: lines, JUnit, and cells of the access matrix that no case tests. @module */
 import { readAccess } from "../access/cells.ts";
 import { openGuardOf } from "../../../api/handler/handler.ts";
 import { callText, type CallWords } from "../../../base/observe/call_words.ts";

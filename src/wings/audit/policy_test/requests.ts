@@ -35,7 +35,7 @@ export function requestsOf(
   const { relation, grants: { select } } = target;
   const profiles = relation.schema === schema ? [] : ["Accept-Profile", "Content-Profile"];
   const written = writes(target);
-  // With a representation, a write also needs SELECT. Both forms are sent.
+  // Sends writes also with `return=representation`, because these also need SELECT.
   const answered = select.length === 0
     ? []
     : written.filter(([method, , body, prefer]) =>
@@ -126,7 +126,7 @@ export const freshValues = [
   ["text|char", "svc"],
 ] as const;
 
-/** Returns the foreign keys that refer to rows of parents. */
+/** Returns values of the foreign key columns that refer to the addressed rows of parents. */
 const referencesOf = (related: RelationTarget["related"]): readonly JsonRow[] =>
   related.flatMap(([each, { rows }]) =>
     each.kind !== "many-to-one" ? [] : rows.map((row) => (
@@ -139,7 +139,7 @@ const whereOf = ({ relation: { primaryKey, columns } }: RelationTarget, row: Jso
   filters([...primaryKey, ...columns.map(({ name }) => name)].slice(0, primaryKey.length || 1), row)
     .join("&");
 
-/** Returns writes with values of visible and hidden rows: one value, all but keys, all values. */
+/** Returns writes with values of visible and hidden rows: of one column, all columns but keys, all columns. */
 function writes(target: RelationTarget): readonly RequestDraft[] {
   const { relation: { primaryKey, columns }, grants, rows, visible, related } = target;
   const { insert, update } = grants;

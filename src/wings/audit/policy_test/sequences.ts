@@ -1,7 +1,7 @@
 /** Makes sequences return the same values after each rollback. @module */
 import type { CaseState } from "./case_handler.ts";
 
-/** Query of two statements. Both set the login's sequences above ids that fixtures may have. */
+/** Returns two statements as texts. Both set the login's sequences above ids that fixtures may have. */
 const query = `
 select coalesce(string_agg(format('alter sequence %s restart with %s', s.name, s.next), '; '), 'select'),
   concat('select ', string_agg(format('setval(%L, %s, false)', s.name, s.next), ', '))

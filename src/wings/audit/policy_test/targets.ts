@@ -38,7 +38,7 @@ export async function callerRequests(
   const routines = cache!.routineNames(schema).flatMap((name) => cache!.routines({ schema, name }));
   return [
     ...targets.flatMap((each) => requestsOf(each, options)),
-    // A volatile function may do what no rollback undoes.
+    // Volatile functions are not called, because a rollback may not undo their effects.
     ...routines.filter(({ volatility }) => volatility !== "volatile")
       .flatMap((each) => callsOf(each, targets)),
   ];
@@ -88,7 +88,7 @@ export function fixtureRows({ database }: CaseState): RowsOf {
     const order = sql`order by ${xid} = pg_catalog.txid_current() % 4294967296 desc`;
     const rows = sql`select t.* from ${ident(schema, name)} t ${isView ? sql`` : order} limit 2`;
     const query = compile(sql`select pg_catalog.json_agg(r.*) from (${rows}) r`).text;
-    // A view may fail.
+    // If the query of a view fails, there are no rows.
     const all = await database.within(() => database.run(query)).catch(refusal);
     const sample: JsonRow[] = JSON.parse(typeof all === "string" ? "[]" : all[0]![0] ?? "[]");
     return { rows: sample, visible: sample[0] ?? null };

@@ -1,4 +1,4 @@
-/** The privileges that a plan needs, and data about tables that the access matrix lacks. @module */
+/** The privileges that a plan needs, and properties of tables that the access matrix lacks. @module */
 import type { AccessCell } from "../access/cells.ts";
 import { fieldsOfCondition } from "../../../api/plan/values/planned_values.ts";
 import { neededColumns } from "../../../api/plan/read/read_plan.ts";

@@ -24,7 +24,7 @@ import type { WrittenRows } from "../../../api/plan/write/written_column.ts";
 
 type Texts = readonly string[];
 
-/** Reads the first column of a query after the settings of the request, and rolls back. */
+/** Applies the settings of the request, reads the first column of a query, and rolls back. */
 export type ReadTexts = (query: Sql, before?: readonly Sql[]) => Promise<Texts>;
 
 /** The cells of the caller for a relation, by action. */
@@ -47,7 +47,7 @@ export interface RowResult {
   readonly policies: readonly Readonly<Record<"name" | "expression" | "result", string>>[];
 }
 
-/** Most rows of an explanation. */
+/** Maximum number of rows in an explanation. */
 export const maxRows = 20;
 
 class RowsNotShown extends Error {}
@@ -120,7 +120,7 @@ async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
   if (other !== undefined) throw new RowsNotShown(`rows not shown: the filter uses ${other}`);
   const query = sql`select case when pg_catalog.octet_length(t) <= 100000 then t else '' end
 from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
-  // Fails if policies apply to the owner. The search path has no user-defined operators.
+  // With these settings, the read fails if policies apply to the owner. User-defined operators are not found.
   const asOwner = sql`select pg_catalog.set_config('role', ${param(owner)}, true),
   pg_catalog.set_config('row_security', 'off', true), pg_catalog.set_config('search_path', 'pg_temp', true)`;
   const texts = await read(query, [asOwner]).catch((error) => {
@@ -133,8 +133,8 @@ from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
   return texts;
 }
 
-/** Builds new rows as the caller: for each `v` of `from`, the row `base` with the values of the body.
- * Then adds generated columns. */
+/** Builds new rows as the caller, for each `v` of `from` and each object of the body. A row is
+ * `base`, then the values of the body, then generated columns. */
 async function newRows(
   { relation: { schema, name }, facts, read }: RowSource,
   { json, shape, columns, defaults }: WrittenRows,
@@ -239,7 +239,7 @@ export async function leftOutOf(plan: ReadPlan, rows: number | null, read: ReadT
   return number > 0 ? `; ${rowsText(number)} left out by ${causes.join(", ")}` : "";
 }
 
-/** The policies of an action with their expressions. `check` uses USING if a policy has no WITH CHECK. */
+/** An action, and the clause of its policies that decides. `check` means USING if a policy has no WITH CHECK. */
 type PolicyRule = readonly [action: AccessCell["action"], clause: "using" | "check"];
 
 /** Existing rows, new rows, and rows that an upsert updates. */

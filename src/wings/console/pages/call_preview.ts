@@ -5,7 +5,7 @@ import { type ApiCall, targetOf } from "./code.ts";
 import { isJson } from "./edit.ts";
 import { html, type View } from "./view.ts";
 
-/** Most characters of a file that the preview shows. */
+/** Maximum number of characters of a file that the preview shows. */
 const maxShown = 2000;
 
 /** Method, target, headers and body of a request. */

@@ -10,7 +10,7 @@ export const periods = ["day", "week", "month", "year"] as const;
 export const measures = ["count", "sum", "avg", "min", "max"] as const;
 
 export interface ChartChoice {
-  /** Column of the groups. */
+  /** Column by which rows are grouped. */
   readonly by: string;
   /** Null to group by the values themselves. */
   readonly period: typeof periods[number] | null;
@@ -103,7 +103,7 @@ function itemsOf(choice: ChartChoice, relation: ConsoleRelation): readonly strin
   ];
 }
 
-/** Returns the query. Periods are in order of time; values are in descending order of their measure. */
+/** Returns the query of a choice. Periods are in order of time, other groups by their measure, highest first. */
 export function chartQuery(
   choice: ChartChoice,
   relation: ConsoleRelation,

@@ -13,7 +13,7 @@ import { html, Icon, type View } from "./view.ts";
 
 const scaleBounds = [0.1, 3] as const;
 
-/** Minimum scale at which names are readable. A larger diagram is shown in part. */
+/** Minimum scale at which names are readable. A diagram that does not fit at this scale is shown in part. */
 const minFittedScale = 0.6;
 
 /** Pixels around the drawing, as in the style sheet. */

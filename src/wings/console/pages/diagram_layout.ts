@@ -76,7 +76,7 @@ export function layoutDiagram(
   const isConnected = ({ relation }: Box) => connected.has(relation.name);
   const joined = boxes.filter(isConnected);
   const [across, down] = [layoutLayers(joined, keys, "LR"), layoutLayers(joined, keys, "TB")];
-  // The window shows the layers in the direction in which they are larger.
+  // Layers go across or down, whichever the window shows at a larger scale.
   const size = ({ width, height }: Size) => Math.max(width / aspect, height);
   const single = boxes.filter((box) => !isConnected(box)).map((box): DiagramLayout => {
     const { width, height } = box;
@@ -94,7 +94,7 @@ function layoutLayers(
   const graph = new dagre.graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir, nodesep: boxGap, edgesep: edgeGap, ranksep: rankGap });
   graph.setDefaultEdgeLabel(() => ({}));
-  // Dagre keeps nodes as members of an object, where a table may be named `__proto__`.
+  // The dot protects Dagre, which keeps nodes as members of an object, from a table named `__proto__`.
   const idOf = (name: string) => `.${name}`;
   for (const { relation, width, height } of boxes) {
     graph.setNode(idOf(relation.name), { width, height });

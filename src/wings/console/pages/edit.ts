@@ -18,8 +18,8 @@ export interface RowChange {
   readonly tag: string | null;
 }
 
-/** Returns the request of a change. It fails if it would change several rows, or a row that has
- * changed since it was read. */
+/** Returns the request of a change. The request fails if it would change several rows, or a row that
+ * has changed since it was read. */
 export function writeCall(
   relation: ConsoleRelation,
   { row, changes, profile, tag }: RowChange,

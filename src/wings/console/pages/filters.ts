@@ -12,7 +12,7 @@ export interface ColumnFilter {
   readonly value: string;
 }
 
-/** Operators of the page with their labels. */
+/** Operators of the page, and their labels. */
 export const filterOperators = {
   eq: "is",
   neq: "is not",
@@ -111,7 +111,8 @@ export interface TableQuery {
   readonly order: readonly SortTerm[];
   readonly limit: number;
   readonly offset: number;
-  /** A page by a cursor, which is empty for the first or last page; null for a page by `offset`. */
+  /** Cursor; an empty one means the first page (`after`) or last page (`before`). Null for a page by
+   * `offset`. */
   readonly position: readonly [name: "after" | "before", cursor: string] | null;
   /** Parameters for which the page has no control. */
   readonly others: readonly (readonly [name: string, value: string])[];
@@ -130,7 +131,7 @@ export const emptyTableQuery: TableQuery = {
   others: [],
 };
 
-/** Returns the query in the order of the key, by cursors; unchanged if it has an order or groups rows. */
+/** Orders by the primary key and pages by cursors; unchanged if the query has an order, an offset or groups. */
 export function inKeyOrder(query: TableQuery, primaryKey: readonly string[]): TableQuery {
   const { select, order, offset, others } = query;
   const isGrouped = select?.some((item) => /(?:^|:)count\(\)|\.[a-z_0-9]+\(/.test(item)) ?? false;

@@ -14,7 +14,7 @@ interface GridProps {
   readonly rows: readonly GridRow[];
   readonly columns: readonly string[];
   readonly order: readonly SortTerm[];
-  /** Names of number columns that the relation does not have. Default: none. */
+  /** Number columns of the rows that are not columns of the relation. Default: none. */
   readonly numbers?: readonly string[];
   /** Labels of referenced rows. Default: none. */
   readonly labels?: Labels;
@@ -31,7 +31,7 @@ interface GridProps {
 export function Grid(props: GridProps): View {
   const { rows, columns, relation, label, order, labels, numbers, onOpen, onEdit } = props;
   const table = useRef<HTMLTableElement>(null);
-  // Renderings with the same rows reuse the drawing, whose listeners read the latest properties here.
+  // If the rows stay the same, the drawing is reused. Its listeners read the latest properties here.
   const current = useRef(props);
   current.current = props;
   const [hasPanel, isReadonly] = [onOpen !== undefined, onEdit === undefined];

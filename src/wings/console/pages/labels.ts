@@ -10,7 +10,7 @@ import { guarded, readCall, relationOf, relationshipsOf } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { token } from "./session.ts";
 
-/** A column that refers to rows of another relation by one column. */
+/** A foreign key with one column, to a relation that has a label column. */
 export interface Reference {
   readonly column: string;
   readonly foreign: ConsoleRelation;
@@ -31,7 +31,7 @@ export function labelColumn({ columns, primaryKey, label }: ConsoleRelation): st
   return column?.name ?? null;
 }
 
-/** Returns one relationship for each list of columns, preferably to a table, otherwise to a view. */
+/** Returns one relationship for each list of foreign key columns. It prefers a table to a view. */
 function foreignKeys(
   relationships: readonly ConsoleRelationship[],
 ): readonly ConsoleRelationship[] {
@@ -47,7 +47,7 @@ function foreignKeys(
   return [...byColumns.values()];
 }
 
-/** Returns the references of a relation to rows with labels. */
+/** Returns the single-column references of a relation whose referenced rows have a label. */
 export function referencesOf(relation: ConsoleRelation): readonly Reference[] {
   return foreignKeys(relationshipsOf(relation)).flatMap(({ pairs, foreign: [schema, name] }) => {
     const foreign = relationOf(schema, name);
@@ -58,7 +58,7 @@ export function referencesOf(relation: ConsoleRelation): readonly Reference[] {
   });
 }
 
-/** Most labels of one request. */
+/** Maximum number of labels in one response. */
 const maxLabels = 500;
 
 /** A referenced row: its key as text, and its label. */
@@ -73,7 +73,7 @@ async function readLabels({ foreign, key, label }: Reference, filter: string, li
   return rowsOf(answer).map((row): LabelledKey => [String(row[key]), String(row[label] ?? "")]);
 }
 
-/** Labels by column, then by the value as text. */
+/** Labels of referenced rows: by column, then by the column's value as text. */
 export type Labels = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 const noLabels: Labels = new Map();

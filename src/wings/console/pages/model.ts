@@ -86,7 +86,7 @@ export async function loadAccess(name: string): Promise<void> {
     access.value = {
       schema: name,
       methods: isFollowed && error === null ? methodsOf(document.paths ?? {}) : null,
-      // Other errors only mean that the service has no document.
+      // Errors with other statuses are ignored: they mean that the service has no document.
       error: error?.status === 401 || error?.status === 403 ? error : null,
     };
   });

@@ -102,8 +102,8 @@ export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): n
   return factor >= maxEstimateError ? factor : null;
 }
 
-/** Returns the node that takes the most time without its descendants; null without ANALYZE. Nodes
- * that only read clauses such as `svc:page` are left out. */
+/** Returns the node with the longest time, not counting its descendants; null without ANALYZE. Leaves
+ * out nodes that only read clauses such as `svc:page`. */
 export function slowestNode(root: PlanNode): PlanNode | null {
   return nodesOf(root).filter((node) => node.ownMs !== null && !readsOwnClauses(node))
     .reduce<PlanNode | null>((most, each) => each.ownMs! > (most?.ownMs ?? -1) ? each : most, null);

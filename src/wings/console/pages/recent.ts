@@ -79,7 +79,7 @@ export function RecentRequests({ schema }: { readonly schema: string }): View {
   `;
 }
 
-/** Returns the address of a table with its conditions; null without conditions, and for a plan. */
+/** Returns the address of a table with its conditions; null if the query has no conditions, and for a plan. */
 export function memorable(target: Omit<PageRoute, "page" | "query">, query: string): string | null {
   const parts = query.split("&").filter((part) =>
     !/^(?:limit|offset|after|before|order)=/.test(part)

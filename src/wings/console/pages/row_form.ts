@@ -31,7 +31,7 @@ type OnSaved = (rows: readonly GridRow[]) => void;
 /** Texts of fields by column; null means NULL. Other columns keep their value or get their default. */
 type FormValues = Readonly<Record<string, string | null>>;
 
-/** Without a prototype, because a column may be named `constructor`. */
+/** Has no prototype, because a column may be named `constructor`. */
 const noValues: FormValues = Object.create(null);
 
 /** The form. In a new row, required columns come first. */
@@ -243,7 +243,7 @@ export function useRowTag(relation: ConsoleRelation, row: GridRow | null): Curre
   return current;
 }
 
-/** Returns a tag that contains the version of a row; null for other tags, which never match. */
+/** Returns a tag that contains the version of a row; null for other tags, which `If-Match` never matches. */
 function versionTag(tag: string | null): string | null {
   return tag !== null && /^"[0-9a-f]{16}-/.test(tag) ? tag : null;
 }

@@ -118,7 +118,7 @@ function takeFocus(element: HTMLElement | null): void {
   element?.focus();
 }
 
-/** Returns the parsed response. A truncated response has one row more, which is left out. */
+/** Returns the parsed response. A truncated response has one more row than is shown, which is left out. */
 function shownOf(kind: Shown["kind"], { text, ms, isCut }: SqlAnswer): Shown {
   if (kind === "plan") return { kind, plan: planRoot(text)! };
   const rows = rowsOfText(text);
@@ -133,7 +133,7 @@ function countText({ rows: { length }, ms, isCut }: Extract<Shown, { kind: "rows
 const noOrder: readonly SortTerm[] = [];
 
 function Rows({ rows, numbers }: Extract<Shown, { kind: "rows" }>): View {
-  // If this list were new for each letter of the text, the grid would be drawn again.
+  // The list is cached. A new list for each typed letter would draw the grid again.
   const columns = useMemo(() => Object.keys(rows[0] ?? {}), [rows]);
   if (rows.length === 0) return html`<${Empty} title="No rows" />`;
   const save = () =>

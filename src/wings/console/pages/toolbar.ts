@@ -55,7 +55,7 @@ const viewLabels: Readonly<Record<TableView, readonly [icon: IconName, label: st
 
 function viewLinks({ relation, view, query, routeQuery }: ToolbarProps): View {
   const { schema, name } = relation;
-  // A chart's query selects groups, so that a link between a chart and rows only keeps the filters.
+  // A link between a chart and rows keeps only the filters, because a chart's query selects groups.
   const plain = formatQuery({ ...emptyTableQuery, filters: query.filters });
   const queryOf = (to: TableView) => (to === "chart") === (view === "chart") ? routeQuery : plain;
   return html`

@@ -101,7 +101,7 @@ export function Dialog({ title, onClose, children, kind = "" }: DialogProps): Vi
   `;
 }
 
-/** Returns a listener that receives the text of a control. */
+/** Returns a listener that calls `run` with the text of a control. */
 export function withText(run: (text: string) => void): (event: Event) => void {
   return (event) => run((event.target as HTMLInputElement).value);
 }

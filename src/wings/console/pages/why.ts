@@ -7,7 +7,7 @@ import { guarded } from "./model.ts";
 import { token } from "./session.ts";
 import { CopyButton, html, type View } from "./view.ts";
 
-/** Explains the response to a call. A write is not executed. */
+/** Explains the response to a call. If the call is a write, it is not executed. */
 export function Why({ call }: { readonly call: ApiCall }): View {
   const key = JSON.stringify([call, token.value]);
   const [shown, setShown] = useState<{ key: string; lines: readonly string[] } | null>(null);

@@ -15,8 +15,8 @@ const packaged = new URL("./console/", import.meta.url);
 /** The built files in the executable. */
 const embedded = new URL("../../../../dist/console/", import.meta.url);
 
-/** Returns a function that reads or bundles the files at its first call. After a failure, it rejects,
- * and the next call tries again. */
+/** Returns a function that reads or bundles the files at its first call. If that fails, the next call
+ * tries again. */
 export function consoleFilesReader(): () => Promise<ConsoleFiles> {
   let files: Promise<ConsoleFiles> | null = null;
   return async () => {

@@ -22,8 +22,8 @@ export interface ConsoleSchema {
 
 /**
  * Returns relations, relationships and functions of the schema cache, without properties that only
- * queries need. A schema with fallbacks includes the relations and functions that it takes from
- * them, without their relationships.
+ * queries need. If a schema has fallbacks, includes the relations and functions of the fallbacks,
+ * without their relationships.
  */
 export function consoleSchema(cache: SchemaCache | null): ConsoleSchema {
   if (cache === null) return { relations: [], relationships: [], functions: [] };

@@ -24,7 +24,7 @@ export async function consoleRoles({ database }: HandlerState): Promise<ConsoleR
 /** Seconds for which a token is valid. */
 const validitySeconds = 3600;
 
-/** Resolves with a token for a role and the claims in a JSON text; null for an invalid text or role. */
+/** Resolves with a token for the role and claims of a JSON text; null without `jwt-secret` or a usable role. */
 export async function consoleToken(
   appState: HandlerState,
   text: string,

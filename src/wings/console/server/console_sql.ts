@@ -26,10 +26,10 @@ export interface SqlAnswer {
   readonly isCut: boolean;
 }
 
-/** Most rows of an answer. */
+/** Maximum number of rows in an answer. */
 const maxRows = 1000;
 
-/** Greatest body of a request. */
+/** Maximum body of a request. */
 const maxSqlBytes = 100_000;
 
 /**

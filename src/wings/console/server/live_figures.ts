@@ -31,8 +31,7 @@ export interface CountedRequests {
 
 const keptSeconds = 900;
 
-/** Number of durations per second from which percentiles are computed. Further durations replace
- * them at random. */
+/** Maximum number of durations per second for percentiles. A further duration replaces a random one. */
 const maxSamples = 2000;
 
 /** Collects the figures of requests, second by second. */

@@ -42,7 +42,7 @@ export const distributedChecks: readonly string[] = [
   from ${users} u join pg_roles r on r.oid = u.oid and not r.rolcanlogin
   group by r.rolname`,
 
-  // PostgreSQL inlines these functions. It does not inline a function with a setting.
+  // The SQL adds a setting, because PostgreSQL does not inline a function with a setting.
   `select 'citus-inlined', false, ${functionName}, '{}', array_agg(distinct d.name),
     array[format('alter function %s set search_path = %s;', ${functionName}, ${functionPath})]
   from ${functions}

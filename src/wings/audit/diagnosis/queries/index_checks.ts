@@ -11,7 +11,7 @@ indexes as materialized (
 
 /** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const indexChecks: readonly string[] = [
-  // `objects` is for `svc check --measure`: table, columns, owner, rows.
+  // The column `objects` has what `svc check --measure` needs: table, columns, owner and rows.
   `select 'foreign-key-index', false, format('%I on %s', k.conname, k.name), '{}'::text[],
     array[k.name, named.columns, quote_ident(pg_get_userbyid(k.relowner)), k.rows::text],
     array[format('create index %son %s (%s);',

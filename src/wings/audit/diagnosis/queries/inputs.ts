@@ -17,9 +17,9 @@ export type FunctionInput = readonly [key: string, schema: string | null, name: 
 export const maxRoles = 50;
 
 /**
- * Returns an expression of the SQL that revokes the grant `a`. `format` has the arguments of
- * `format()`. REVOKE only affects grants of the current role, which for a superuser is the owner. For
- * another grantor, the SQL sets the role first.
+ * Returns an expression whose value is the SQL that revokes the grant `a`. `format` has the
+ * arguments of `format()`. REVOKE only affects grants of the current role, which for a superuser
+ * is the owner. For another grantor, the SQL sets the role first.
  */
 export function revokeBy(owner: string, format: string): string {
   return `case a.grantor when ${owner} then format(${format})

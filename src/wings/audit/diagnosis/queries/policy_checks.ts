@@ -16,7 +16,7 @@ export const conditionOf = (
   column: "polqual" | "polwithcheck" = "polqual",
 ): string => `pg_get_expr(${policy}.${column}, ${policy}.polrelid)`;
 
-/** Expression of the roles of a policy, as written in SQL. */
+/** Expression: the names of the roles in `pg_policy.polroles`, such as `public, web_user`. */
 const rolesOf = (roles: string): string =>
   `(select string_agg(case x when 0 then 'public' else quote_ident(pg_get_userbyid(x)) end, ', ')
     from unnest(${roles}) x)`;
@@ -88,7 +88,7 @@ export const policyChecks: readonly string[] = [
     array[format('alter table %s enable row level security;', y.relation)]
   from policies y where not y.relrowsecurity group by y.relation`,
 
-  // PostgreSQL checks EXECUTE before it reads a row.
+  // A missing EXECUTE makes each request fail: PostgreSQL checks it before it reads a row.
   `select 'policy-function', bool_or(d.anonymous), f.oid::regprocedure::text, array_agg(distinct d.role),
     array_agg(distinct d.relation), array_agg(distinct format('grant execute on function %s to %s;',
       f.oid::regprocedure, d.role))
@@ -102,7 +102,7 @@ export const policyChecks: readonly string[] = [
   `select 'restrictive-only', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),
     array_agg(distinct d.command), '{}' from decisions d where d.passing = 0 group by d.relation`,
 
-  // UPDATE and DELETE with WHERE also need a policy for SELECT.
+  // The SQL adds a policy for SELECT, which UPDATE and DELETE with WHERE also need.
   `select 'select-policy-missing', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),
     array_agg(distinct d.command), array_agg(distinct format('create policy %I on %s for select to %s using (%s);',
       left(y.polname, 58) || '_read', d.relation, ${rolesOf("y.polroles")}, ${conditionOf("y")}))
@@ -110,7 +110,7 @@ export const policyChecks: readonly string[] = [
   where d.reads and d.polpermissive and d.polcmd in ('w', 'd') and (d.relation, d.role) not in (
       select r.relation, r.role from decisions r where r.polpermissive and r.cmd = 'r' ) group by d.relation`,
 
-  // A policy for all commands is used if the role has at least one of the privileges.
+  // A policy for all commands causes no finding if the role has one of the privileges.
   `select 'policy-without-grant', bool_or(p.anonymous), y.label, array_agg(p.role order by p.role),
     array[k.command], array_agg(format('grant %s on %s to %s;', k.command, p.name, p.role) order by p.role)
   from policies y join privileges p on p.oid = y.polrelid and p.role_oid = any(y.polroles)
@@ -120,12 +120,12 @@ export const policyChecks: readonly string[] = [
       when 'a' then p.inserts when 'w' then p.updates when 'd' then p.deletes
       else p.reads or p.inserts or p.updates or p.deletes end group by y.label, k.command`,
 
-  // A restrictive policy may bound the rows that a permissive policy allows.
+  // If a restrictive policy bounds the rows, a permissive policy that is `true` causes no finding.
   `select 'write-policy-true', bool_or(d.anonymous), d.label, array_agg(distinct d.role),
     array_agg(distinct d.command), '{}' from decisions d where d.polpermissive and not d.is_restricted and (
       d.cmd in ('w', 'd') and d.is_true or d.cmd in ('a', 'w') and d.is_new_true ) group by d.label`,
 
-  // Roles of tokens that lose EXECUTE by the REVOKE from PUBLIC get a separate grant.
+  // The REVOKE from PUBLIC also affects roles of tokens, so the SQL grants EXECUTE to each of them.
   `select 'definer-callable', bool_or(a.grantee = 0), ${functionName}, array[r.name], '{}', array_agg(${
     revokeBy(
       "p.proowner",

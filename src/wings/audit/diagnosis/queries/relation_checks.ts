@@ -107,7 +107,7 @@ owner_writes as (
 
 /** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const relationChecks: readonly string[] = [
-  // A role of tokens without USAGE on the schema is not meant to read. It is left out.
+  // Leaves out a role of tokens without USAGE on the schema, because it is not meant to read.
   `select 'nothing-readable', p.anonymous, p.role, '{}'::text[], array_agg(p.name order by p.name),
     array_agg(format('grant select on %s to %s;', p.name, p.role) order by p.name)
   from privileges p
@@ -117,7 +117,7 @@ export const relationChecks: readonly string[] = [
   group by p.role, p.anonymous
   having not bool_or(p.reads)`,
 
-  // The anonymous role does not exist yet. It will have only the privileges of PUBLIC.
+  // If the anonymous role does not exist yet, it will have only the privileges of PUBLIC.
   `select 'nothing-readable', true, quote_ident($3::text), '{}', array_agg(c.name order by c.name),
     array_agg(format('grant select on %s to %I;', c.name, $3::text) order by c.name)
   from relations c
@@ -134,7 +134,7 @@ export const relationChecks: readonly string[] = [
   where p.inserts and not has_sequence_privilege(p.role_oid, d.sequence, 'USAGE, UPDATE')
   group by d.name`,
 
-  // If no policy existed for reads, row-level security would hide all rows.
+  // The SQL adds a policy for reads if there is no policy: row-level security would hide all rows.
   `select 'write-without-rls', bool_or(p.anonymous), c.name, array_agg(p.role order by p.role), '{}',
     array[format('alter table %s enable row level security;', c.name)]
       || case when exists (select from pg_policy y where y.polrelid = c.oid) then '{}'
@@ -149,7 +149,7 @@ export const relationChecks: readonly string[] = [
   where c.relkind in ('r', 'p') and not c.relrowsecurity and not p.owns and (p.inserts or p.updates or p.deletes)
   group by c.oid, c.name, c.relname`,
 
-  // Without security_invoker, policies of the tables do not apply to the role of the request.
+  // If a view has no security_invoker, the role of the request writes without policies of the tables.
   `select 'write-without-rls', bool_or(p.anonymous), c.name, array_agg(distinct p.role),
     -- NULL precedes the names if the view writes rows that it does not show.
     case when b.shows then array[null] else '{}'::text[] end || array_agg(distinct w.name),

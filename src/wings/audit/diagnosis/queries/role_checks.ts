@@ -8,7 +8,7 @@ export const roleChecks: readonly string[] = [
   from login l
   where $3::text is not null and not exists (select from roles r where r.anonymous)`,
 
-  // For an existing membership, GRANT changes only the options that it names.
+  // The SQL names the options, because for an existing membership, GRANT changes only options that it names.
   `select 'role-not-granted', true, r.name, array[l.name], '{}', array[
     format('grant %s to %s%s;', r.name, l.name,
       case when v.number >= 160000 and (l.rolinherit or pg_has_role(l.oid, r.oid, 'MEMBER'))
@@ -17,7 +17,7 @@ export const roleChecks: readonly string[] = [
   from roles r, login l, version v
   where r.anonymous and not r.is_login and not pg_has_role(l.oid, r.oid, l.set_option)`,
 
-  // Role 10 is the superuser that initdb creates. It always stays a superuser.
+  // There is no SQL for role 10, which initdb creates: it always stays a superuser.
   `select 'role-superuser', r.anonymous, r.name, '{}', '{}',
     case when r.is_login or r.oid = 10 then '{}'
       else array[format('alter role %s nosuperuser nobypassrls;', r.name)] end
@@ -42,7 +42,7 @@ export const roleChecks: readonly string[] = [
   where p.owns
   group by p.role, p.anonymous, p.is_login`,
 
-  // A role that inherits from the owner has the rights of the owner.
+  // For roles that inherit from the owner, and therefore have its rights.
   `select 'role-owns', p.anonymous, p.role, array[quote_ident(pg_get_userbyid(c.relowner))],
     array_agg(c.name order by c.name),
     case when p.is_login then '{}' else (
@@ -56,7 +56,7 @@ export const roleChecks: readonly string[] = [
 
   `select 'login-superuser', false, l.name, '{}', '{}', '{}' from login l where l.rolsuper`,
 
-  // From PostgreSQL 16 on, each membership has the option INHERIT.
+  // INHERIT is a property of the role before PostgreSQL 16, and an option of each membership from 16 on.
   `select 'login-inherits', false, l.name, array_agg(distinct r.name), '{}',
     case when v.number < 160000 then array[format('alter role %s noinherit;', l.name)]
       else coalesce(array_agg(distinct format('revoke inherit option for %s from %s granted by %I;',

@@ -30,7 +30,7 @@ export const schemaChecks: readonly string[] = [
   from roles r cross join schemas s
   where s.exposed and not has_schema_privilege(r.oid, s.oid, 'USAGE')`,
 
-  // The anonymous role does not exist yet. It will have only the privileges of PUBLIC.
+  // If the anonymous role does not exist yet, it will have only the privileges of PUBLIC.
   `select 'schema-usage', true, s.name, array[quote_ident($3::text)], '{}',
     array[format('grant usage on schema %s to %I;', s.name, $3::text)]
   from schemas s
@@ -39,7 +39,7 @@ export const schemaChecks: readonly string[] = [
       select from aclexplode(s.nspacl) a where a.grantee = 0 and a.privilege_type = 'USAGE'
     )`,
 
-  // A role may have CREATE by a grant, by a role that it inherits from, or by ownership.
+  // The SQL depends on why a role has CREATE: by a grant, by a role that it inherits from, or by ownership.
   `select 'create-in-schema', bool_or(r.anonymous), s.name, array_agg(distinct r.name), '{}',
     coalesce(array_agg(distinct fix.line) filter (where fix.line is not null), '{}')
   from roles r

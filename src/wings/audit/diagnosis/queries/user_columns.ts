@@ -1,4 +1,4 @@
-/** Finds columns that refer to users, for examples of policies, and columns with secrets. @module */
+/** Finds columns that refer to users, which examples of policies need, and columns of secrets. @module */
 
 /** Names of tables of users, and typical ends of names of their columns. */
 const users = "users?|owners?|authors?|customers?|accounts?|members?|people|persons?|profiles?";
