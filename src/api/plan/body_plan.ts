@@ -37,8 +37,8 @@ export class BodyPlan {
     this.#input = input;
   }
 
-  /** Receives the body, and plans the request with it. Checks a long body as it arrives: the head
-   * before the body, if the body cannot change the result, and the keys as soon as they are known. */
+  /** Receives the body, and plans the request with it. With `isChecked`, checks the head before a
+   * long body arrives, and the keys of the body as soon as they are known. */
   async receive(
     source: BodySource,
     { complete, isChecked, isWhole }: BodyPlanOptions,
@@ -73,8 +73,8 @@ export class BodyPlan {
     return this.#keys.plan;
   }
 
-  /** Returns whether several statements may insert the rows of the payload; for null, whether this is
-   * possible for some payload. */
+  /** Returns whether several statements may insert the rows of the payload. Null means any
+   * payload. */
   isDivisible(payload: Payload | null): boolean {
     if (this.#input.request.action.kind !== "insert") return false;
     return isDivisibleInsert(payload === null ? this.planHead()! : this.planKeys(payload));
@@ -82,8 +82,8 @@ export class BodyPlan {
 }
 
 /**
- * Returns whether several inserts cannot be distinguished from one by the database and the client.
- * The result has no rows, no row is written twice, and no user-defined function computes or checks
+ * Returns whether neither the database nor the client can distinguish several inserts from one. The
+ * result has no rows, no row is written twice, and no user-defined function computes or checks
  * values: see `Relation.hasDivisibleInserts`.
  */
 function isDivisibleInsert(plan: Plan): boolean {
@@ -96,7 +96,7 @@ function isDivisibleInsert(plan: Plan): boolean {
     mutate.conflict?.resolution !== "merge" &&
     mutate.rows.columns.every(({ fromJson }) => fromJson === null) &&
     representation.explain === null &&
-    // The response to a single object depends on the number of rows.
+    // One statement must count the rows for a response with a single object.
     representation.format.kind !== "object";
 }
 

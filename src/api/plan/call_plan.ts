@@ -212,8 +212,8 @@ function matchesNames({ parameters }: Routine, input: CallInput): boolean {
   if (parameters.length === 0) return input.keys.length === 0 && !isRaw;
   const keys = new Set(input.keys);
   const names = new Set(parameters.map(({ name }) => name));
-  // A raw body matches by its type. If there are other parameters, an unnamed parameter cannot
-  // receive a named argument.
+  // A raw body is matched later, by its type. If there are other parameters, an unnamed parameter
+  // cannot receive a named argument.
   if (names.has("") && (isRaw || (keys.has("") && parameters.length > 1))) return false;
   return parameters.every(({ name, required }) => !required || keys.has(name)) &&
     input.keys.every((key) => names.has(key));

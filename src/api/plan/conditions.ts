@@ -27,7 +27,7 @@ export function planConditions(
   return trees.map((tree) => planRowCondition(tree, scope));
 }
 
-/** Throws `160` for a condition across embeds. */
+/** Throws `160` if a condition of a write tests an embed. */
 function refuseEmbeds(tree: LogicTree): void {
   if (tree.kind === "embedTest") throw errors.onlyForReading(tree.embed);
   if (tree.kind === "group") tree.children.forEach(refuseEmbeds);
@@ -113,13 +113,13 @@ function planSimilar(
   return { ...operation, schema, field, negated };
 }
 
-/** Returns the compared value. A column takes precedence over a select item with the same key. */
+/** Returns the value that a filter compares. A column takes precedence over a select item. */
 export function comparedOf({ field, operand, prefersColumn }: Filter, scope: FieldScope): Value {
   if (operand !== undefined && prefersColumn !== true) return valueInRow(operand);
   return rowValue(field, scope);
 }
 
-/** Returns the value of a field, or of the select item with that key. */
+/** Returns the column that a field names or, without such a column, the value of the select item. */
 export function rowValue(field: Field, { names }: FieldScope): Value {
   const item = field.path.length > 0 || names.isOwn(field.name)
     ? undefined

@@ -40,7 +40,7 @@ export function levelNames(
   };
 }
 
-/** Returns the names of an embed's level. Aggregates of a spread belong to the node that groups. */
+/** Returns the names of an embed's level. Aggregates of a spread are omitted: they belong to a parent. */
 export function embedNames(
   { item, relation, fields }: Pick<LevelRows, "relation"> & {
     readonly item: EmbedItem;

@@ -56,7 +56,7 @@ export interface Representation {
 interface Negotiation {
   /** Accepted media types in order of preference. */
   readonly accept: readonly MediaRange[];
-  /** Whether handlers for rows of the target are usable: all columns and no embeds are selected. */
+  /** Whether `select` has all columns and no embeds, as handlers for rows of the target require. */
   readonly defaultSelect: boolean;
   readonly target: RepresentedTarget;
 }
@@ -106,7 +106,7 @@ const anyType = "*/*";
 
 type OwnHandlers = (mediaType: string) => MediaHandler | undefined;
 
-/** Returns the handler that is specific to the target: an aggregate over rows of the relation, or
+/** Returns a function that finds the target's handlers: aggregates over rows of the relation, or
  * the function itself. */
 function ownHandlers(target: RepresentedTarget, cache: SchemaCache): OwnHandlers {
   if (target.kind === "relation") {
@@ -117,7 +117,7 @@ function ownHandlers(target: RepresentedTarget, cache: SchemaCache): OwnHandlers
   if (returns.composite) return (mediaType) => cache.mediaHandler(rows, mediaType, "aggregate");
   return (mediaType) => {
     const handler = cache.mediaHandler({ schema, name }, mediaType, "function");
-    // The handler belongs to one overload; another overload may return a different type.
+    // The handler belongs to one overload. It does not apply if this overload returns another type.
     return returns.set || handler?.mediaType !== returns.domain ? undefined : handler;
   };
 }

@@ -73,7 +73,7 @@ export function readOf(plan: Extract<Plan, { kind: "read" | "call" }>): ReadPlan
   return plan.kind === "read" ? plan.read : plan.call.read;
 }
 
-/** Returns the embeds with an alias that a request addresses by the name of the target. */
+/** Returns deprecated uses: embeds with an alias that a request addresses by the target's name. */
 export function targetNameUsesOf(
   plan: Extract<Plan, { kind: "read" | "mutate" | "call" }>,
 ): readonly TargetNameUse[] {
@@ -182,7 +182,7 @@ function planReadAction(
     kind: "read",
     relation,
     read: fitToFormat(
-      // If rows are sent before they are counted, the headers cannot report a truncation.
+      // Rows that are sent uncounted have no `cutAt`: their headers cannot report a truncation.
       format.kind === "ndjson" && !format.isCounted ? { ...read, cutAt: null } : read,
       representation,
     ),
@@ -202,14 +202,14 @@ function pageCount(read: ReadPlan, count: CountPlan): CountPlan {
   return count.kind === "page" && isPage(read) ? { ...count, kind: "exact" } : count;
 }
 
-/** Returns whether a result contains rows of the relation, each with its version. */
+/** Returns whether each row of a result is a row of the relation, and so has a version. */
 function isOfRows(read: ReadPlan): boolean {
   const { kind, distinct } = read.root;
   return kind !== "grouped" && distinct === null && !isPage(read);
 }
 
-/** Returns a representation whose rows are sent at once, without a count. Not possible if a
- * function of the query may set `response.*`. */
+/** Returns a representation whose lines are sent at once, without a count, unless a function of the
+ * query may set `response.*`. */
 function withoutCount(
   read: ReadPlan,
   representation: Representation,
@@ -283,7 +283,7 @@ function represent(
   return negotiate({ accept, defaultSelect, target }, cache, config);
 }
 
-/** Adapts a plan to its format. Aggregates over rows receive unconverted values. */
+/** Adapts a plan to its format: user-defined aggregates receive rows of unconverted values. */
 function fitToFormat(read: ReadPlan, { format }: Representation): ReadPlan {
   if (format.kind !== "aggregate" || format.over === null) return read;
   const items = read.root.items.map((item) =>
@@ -296,7 +296,7 @@ function checkPreferences({ action, preferences }: ApiRequest): void {
   const { kind } = action;
   const isBounded = kind === "update" || kind === "delete" ||
     kind === "call" && action.method === "POST";
-  // Only these requests apply `max-affected`. In others, an unreadable number is not an error.
+  // Other requests ignore `max-affected`, so that its number may be unreadable in them.
   const invalid = isBounded
     ? preferences.invalid
     : preferences.invalid.filter((token) => !token.startsWith(maxAffectedPrefix));

@@ -77,7 +77,7 @@ export function rootRange({ first, last }: RowBounds, maxRows: number | null): R
   return embedRange({ limit, offset: first > 0n ? first : null }, maxRows);
 }
 
-/** Returns the range of an embed, limited to `maxRows` rows. PostgreSQL reports invalid values. */
+/** Returns the range of an embed, limited to `maxRows` rows. Invalid values pass unchanged. */
 export function embedRange(
   { limit, offset }: { readonly limit: bigint | null; readonly offset: bigint | null },
   maxRows: number | null,

@@ -54,8 +54,8 @@ function gramsOf(lower: string, size: number): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Returns the cosine of two vectors, without the length of the query's vector, which is the same
- * for all candidates. */
+/** Returns the cosine of two vectors, not divided by the length of the query's vector. That length
+ * is the same for all candidates. */
 function cosine(query: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): number {
   let product = 0;
   let squares = 0;

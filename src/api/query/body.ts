@@ -13,7 +13,8 @@ export interface BodyRows {
   readonly scalarColumn: string | null;
   /** Whether the result is one value or one row in place of an array. */
   readonly single: boolean;
-  /** Whether rows have versions. Except for CSV, each row is then the value of a column. Default: false. */
+  /** Whether a column has each row's version. A second column then has the row, except for CSV.
+   * Default: false. */
   readonly isVersioned?: boolean;
 }
 

@@ -25,7 +25,7 @@ export type RelatedCondition = Extract<Condition, { kind: "related" }>;
 export interface EmbedTests {
   readonly exists: (embed: number) => Sql;
   readonly related: (condition: RelatedCondition) => Sql;
-  /** The comparison with the number of an embed's rows; null for other comparisons. */
+  /** Renders a comparison with the number of an embed's rows; null for other comparisons. */
   readonly count: (condition: FieldCondition) => Sql | null;
 }
 
@@ -36,7 +36,7 @@ export function renderConditions(conditions: Conditions, qualifier: Sql): readon
 
 export type ValueRenderer = (value: PlannedValue) => Sql;
 
-/** Renders conditions, with `render` for their values. Default: embeds cannot be tested. */
+/** Renders conditions: their values by `render`, embeds by `tests`. Default: embeds are not tested. */
 export function renderConditionList(
   conditions: Conditions,
   render: ValueRenderer,
@@ -50,7 +50,7 @@ function valuesOf(qualifier: Sql): ValueRenderer {
   return (value) => renderValue(value, source);
 }
 
-/** Returns the source of a row's values. `qualifier` qualifies the columns of filters. */
+/** Returns the source of a row's values. `qualifier` qualifies columns in filters of aggregates. */
 export function rowSource(
   field: ValueSource["field"],
   qualifier: Sql,

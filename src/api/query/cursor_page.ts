@@ -83,7 +83,7 @@ function pageMetadata(
   source: Sql,
 ): readonly Sql[] {
   const names = order.map(({ name }) => name);
-  // PostgreSQL computes the text of one row, as the subquery picks it first.
+  // The subquery picks the row first, so that PostgreSQL computes the text of this row only.
   const endCursor = (end: "first" | "last") =>
     leadsOn(cursor.page, end)
       ? sql`(select ${cursorText(cursor, names)} from (select * from ${source}${

@@ -112,12 +112,12 @@ export const joinedColumn = {
 
 interface TestPlace {
   readonly outer: ValueSource;
-  /** Conditions of which at least one is false. */
+  /** For `all`: conditions of which a tested row fails at least one. */
   readonly failing: readonly Condition[];
 }
 
-/** Renders FROM and WHERE. `joins` are further FROM items. `place` is the alias of the rows that a
- * condition tests. */
+/** Renders FROM and WHERE. `joins` are further FROM items. `place` is set if a condition or a value
+ * of the parent reads the rows. */
 export function renderFromWhere(
   node: ReadNode,
   source: JoinSource,
@@ -235,7 +235,7 @@ function relatedValue(node: ReadNode, { embed, value }: RelatedValue, place: Rel
   return sql`(select ${renderValue(value, source)}${testedRows(node, { embed }, place)}${single})`;
 }
 
-/** Returns the number of rows to count for a comparison; null if all rows are needed. */
+/** Renders a comparison that counts no more rows than it needs; null if it needs all rows. */
 function countTest(node: ReadNode, condition: FieldCondition, place: RelatedSource): Sql | null {
   if (condition.kind !== "compare" || condition.quantifier !== null) return null;
   const { field, operator } = condition;

@@ -57,11 +57,12 @@ export function keyColumn(position: number): Sql {
 }
 
 /**
- * Detail of the error for rows that share a foreign key column, but need different values in it.
+ * Detail of the error if rows of several levels need different values in one foreign key column.
  */
 export const unequalRows = "unequal rows";
 
-/** Renders the value of a column that rows of several levels fill. A null value means that there is no row. */
+/** Renders the value of a column that several levels fill. It fails if their values differ. A level
+ * without a row has NULL. */
 export function sharedValue(values: readonly Sql[]): Sql {
   if (values.length === 1) return values[0]!;
   const differ = values.flatMap((one, position) =>
@@ -71,7 +72,7 @@ export function sharedValue(values: readonly Sql[]): Sql {
   return sql`case when ${failure} is null then coalesce(${join(values)}) end`;
 }
 
-/** Detail of the error for a level that wrote a different number of rows than were sent. */
+/** Matches the detail of the error for a level that wrote more or fewer rows than were sent. */
 const lostRows = /^([0-9]+) sent, ([0-9]+) written$/;
 
 /** Returns how many rows were sent and written, from an error of PostgreSQL; null for other errors. */
@@ -82,7 +83,7 @@ export function lostRowsOf(
   return match === null ? null : { sent: match[1]!, written: match[2]! };
 }
 
-/** Reason why a row of the body matches no row of the table. */
+/** Matches the detail of the error for a row of the body that matches no row of the table. */
 const unfoundRow = /^row ([0-9]+) (empty|hidden|lost|skipped)$/;
 
 /** Returns the unmatched row of the body (its number, from 1) and the reason, from an error of
@@ -104,10 +105,10 @@ export function keepText(level: number, rows: KeptRows, text: Sql): Sql {
 
 const sentCount = sql`(select pg_catalog.count(*) from ${sentRows})`;
 
-/** Renders a `select` of an expression. It fails if the number of a table's rows differs from the
- * number of rows sent. */
+/** Renders a statement that evaluates `value`. It fails if `table` has more or fewer rows than were
+ * sent. */
 export function keepIfEqual(value: Sql, table: Sql, sent: Sql = sentCount): Sql {
-  // OFFSET 0 keeps PostgreSQL from counting several times.
+  // OFFSET 0 keeps PostgreSQL from counting the rows for each use of the counts.
   const counts =
     sql`(select ${sent} as sent, (select pg_catalog.count(*) from ${table}) as written offset 0) as ${
       ownName("counts")
@@ -117,10 +118,10 @@ export function keepIfEqual(value: Sql, table: Sql, sent: Sql = sentCount): Sql 
 }
 
 /**
- * Renders a `select` of an expression. It fails if a sent row has no key, or if `isLost` holds: an
- * inserted row is not among the keys. `isEmpty` marks sent rows that match no row because a key
- * column is NULL. `mayHide` is whether policies may hide existing rows; otherwise a trigger has
- * skipped the row.
+ * Renders a statement that evaluates `value`. It fails if a sent row has no key, or if `isLost`
+ * holds: an inserted row is not among the keys. The error depends on `isEmpty`, whether a sent row
+ * has NULL in a key column. It also depends on `mayHide`, whether policies may hide existing rows.
+ * Otherwise, a trigger has skipped the row.
  */
 export function keepIfFound(
   value: Sql,
@@ -132,7 +133,7 @@ export function keepIfFound(
     }`;
   const reason =
     sql`case when ${isEmpty} then 'empty' when lost then 'lost' when ${mayHide} then 'hidden' else 'skipped' end`;
-  // EXCEPT takes time in proportion to the rows; for NOT EXISTS, the planner may choose a nested loop.
+  // EXCEPT, because the planner may choose a slow nested loop for NOT EXISTS.
   const unfound =
     sql`select pg_catalog.min(n) from (select n from ${sentRows} except select n from ${keptKeys}) as ${
       ownName("unfound")

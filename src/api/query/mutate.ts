@@ -79,7 +79,7 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   const { rows, where } = plan;
   const names = join(rows.columns.map(({ name }) => ident(name)));
   const target = rows.columns.length === 0 ? emptySql : sql` (${names})`;
-  // The conditions apply to the values to write.
+  // PUT: the conditions test the values to write, and not rows of the table.
   const source = where === null
     ? selectRows(rows)
     : sql`select ${names} from (${selectRows(rows)}) as ${bodyAlias} where ${
@@ -88,8 +88,8 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   return sql`insert into ${nameOf(plan.relation)}${target} ${source}${upsertClause(plan)}`;
 }
 
-/** Renders the rows that exist. If one is deleted meanwhile, the write would insert it; a check of
- * the result then rolls back. */
+/** Renders the condition that the row to write exists. If it is deleted meanwhile, the write
+ * inserts it; a check of the result then rolls back. */
 function existing({ precondition, relation }: MutatePlan): readonly Sql[] {
   if (precondition === undefined || precondition.kind === "absent") return [];
   const row = ownName("existing");
@@ -154,7 +154,7 @@ function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql
 function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete" }>): Sql {
   const table = nameOf(plan.relation);
   const conditions = renderConditions(plan.where, table);
-  // Outside of the subquery, PostgreSQL tests these again on a row that was updated meanwhile.
+  // Not in the subquery, so that PostgreSQL tests them again on a row that was updated meanwhile.
   const preconditions = preconditionOf(plan.precondition, table);
   if (plan.limited === null) {
     const all = [...conditions, ...preconditions];

@@ -76,7 +76,7 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
   if (returning === "none" && kept.length === 0) return sql`select 1 from ${keys}`;
   const key = nested.key.map((name) => [ident(name), keyValue(root, alias, name)] as const);
   if (read === null && kept.length === 0) {
-    // The response contains only the key.
+    // The table is not read, because the response contains only the key.
     return sql`select ${join(key.map(([name, value]) => sql`${value} as ${name}`))} from ${keys}`;
   }
   const table = nameOf(relation);
@@ -130,8 +130,8 @@ class LevelWriter {
       : [];
     const effect = level.conflict?.resolution;
     if (effect === "find" && (level.isReferred || level.around === null)) {
-      // A separate statement sees rows that other transactions committed while the previous statement
-      // waited.
+      // Each write is a separate statement, which sees rows that other transactions committed while
+      // the previous one waited.
       const writes = [
         this.#insertMissing(level, number, "inserted"),
         this.#insertMissing(level, number, "repeated"),
@@ -145,7 +145,8 @@ class LevelWriter {
         : keptBody;
       return [this.#toWrite(this.#insert(level, number, body), path)];
     }
-    // Transactions that insert the same rows do it in the same order, so that they wait for each other.
+    // Rows are inserted in one order, so that transactions with the same rows wait without a
+    // deadlock.
     const insert = this.#insertRows(level, { order: join(this.#conflictValues(level)) });
     const rows = tableOfRows(this.#rows(level, keptBody));
     return [
@@ -171,7 +172,7 @@ class LevelWriter {
     const { rank, numbered } = this.#numbered(level, number);
     const rows = this.#rows(level, body, rank);
     const inPlace = sql`(${rows}) as ${sentRows}`;
-    // No trigger, rule or policy drops rows of such an insert, and no other level needs their keys.
+    // Such an insert is not checked: nothing drops its rows, and no other level needs their keys.
     const isPlain = !isKept && !body.isKept && level.conflict === null;
     if (isPlain && level.relation.hasDivisibleInserts) {
       return this.#insertRows(level, { from: inPlace });
@@ -191,7 +192,7 @@ class LevelWriter {
     return sql`with ${join(tables)} ${end}`;
   }
 
-  /** Renders rows in the order of their insert. `rank` is a column of {@linkcode sentRows}. */
+  /** Renders the written rows with their numbers, and `rank`: the column of {@linkcode sentRows} for it. */
   #numbered(level: InsertLevel, number: number): { readonly rank: Sql; readonly numbered: Sql } {
     const isTarget = this.#nested.steps.some((step) =>
       step.kind === "links" && step.target === number
@@ -236,15 +237,15 @@ class LevelWriter {
     return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
   }
 
-  /** Renders a second insert, for rows that existed at the first insert, and that other transactions
-   * then deleted. */
+  /** Renders an insert of missing rows. The attempt `repeated` inserts rows that existed at the
+   * first attempt, and that other transactions then deleted. */
   #insertMissing(level: InsertLevel, number: number, attempt: "inserted" | "repeated"): Sql {
     const isFirst = attempt === "inserted";
     const table = nameOf(level.relation);
     const missing = ownName("missing");
     const { from, equal } = this.#existing(level);
     const open = isFirst ? emptySql : sql` and ${keptText(number, "repeated")} = '[]'`;
-    // A partial index may not contain the values of a row, so each row may be missing.
+    // With a partial index, no row is left out: a row outside of it has no existing row.
     const isMissing = level.conflict!.target.predicate === null
       ? sql`not exists (select from ${from} where ${equal})`
       : sql`true`;
@@ -288,7 +289,7 @@ class LevelWriter {
     const values = join(
       level.keys.map(({ name }) => sql`${foundAlias}.${ident(name)}::pg_catalog.text`),
     );
-    // PostgreSQL hashes the rows of IN. For a join, it may choose a nested loop.
+    // IN, whose rows PostgreSQL hashes, because it may choose a slow nested loop for a join.
     const action =
       sql`case when (${values}) in (select ${names} from ${inserted}) then 'INSERT' else 'EXISTING' end`;
     const joined =
@@ -304,7 +305,7 @@ class LevelWriter {
     }), ${keptKeys} as (${joined}) ${keepIfFound(keepRows(number), { isLost, isEmpty, mayHide })}`;
   }
 
-  /** Renders the existing rows as a FROM item, and the condition that matches a sent row. */
+  /** Renders the existing rows as a FROM item, the condition that matches a sent row, and the keys. */
   #existing(level: InsertLevel) {
     const { columns: names, predicate } = level.conflict!.target;
     const needed = new Set([...names!, ...level.keys.map(({ name }) => name)]);
@@ -352,8 +353,8 @@ class LevelWriter {
     } from ${objects}${joined}${expanded}`;
   }
 
-  /** Renders joins with the rows whose keys fill columns. The parent's row always exists; a nested
-   * row may be missing. */
+  /** Renders joins with the rows whose keys fill columns. They are left joins, because an item may
+   * lack a nested row. */
   #joins(sources: readonly FilledColumn["sources"][number][]): Sql {
     const joins = new Map<number, Sql>();
     for (const { level, row } of sources) {
@@ -419,7 +420,7 @@ class LevelWriter {
       return sql`${sharedValue(all)} as ${valueColumn(position)}`;
     });
     const names = join(values.map((_, position) => valueColumn(position)));
-    // An array may contain one row twice.
+    // An array may contain one row twice, but the row gets one link.
     const linked = sql`select pg_catalog.min(n) as n, ${names} from (select ${inner}.n, ${
       join(values)
     } from ${levelRows(levels[target]!, target, inner)} join ${

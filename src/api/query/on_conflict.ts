@@ -22,8 +22,8 @@ const setting = literal(updatedRowsSetting);
 const counted =
   sql`pg_catalog.set_config(${setting}, (coalesce(nullif(pg_catalog.current_setting(${setting}, true), ''), '0')::int + 1)::pg_catalog.text, true) <> ''`;
 
-/** Renders ` on conflict …`; empty if there is no conflict. If rows are counted, a setting receives
- * the number of updated rows. */
+/** Renders ` on conflict …`; empty if `conflict` is null. With `isCounted`, a setting receives the
+ * number of updated rows. */
 export function conflictClause(
   conflict: Conflict | null,
   relation: Relation,
@@ -42,7 +42,7 @@ export function conflictClause(
   if (!isCounted) {
     return conditions.length === 0 ? update : sql`${update} where ${and(conditions)}`;
   }
-  // CASE prevents that rows without an update are counted.
+  // CASE keeps PostgreSQL from counting rows that the conditions exclude.
   return conditions.length === 0
     ? sql`${update} where ${counted}`
     : sql`${update} where case when ${and(conditions)} then ${counted} else false end`;
@@ -78,7 +78,7 @@ export function mergeAction(plan: MutatePlan): Sql {
 
 function isInserted({ mergeAction, relation }: MutatePlan): Sql {
   if (mergeAction === "xmax") return sql`${nameOf(relation)}.xmax = 0`;
-  // To read a column takes fewer privileges than to read the row.
+  // The key is read, because reading the whole row takes more privileges.
   const [key] = relation.primaryKey;
   return key === undefined
     ? sql`${oldRow} is not distinct from null`

@@ -11,7 +11,7 @@ export interface Output {
   readonly key: string | null;
   readonly value: Sql;
   readonly aggregate: OutputAggregate | null;
-  /** The expression by which rows are grouped; null for the unchanged value. */
+  /** The expression by which rows are grouped; null to group by `value`. */
   readonly groupBy: Sql | null;
   /** Position of the embed from which the column is spread; null for other columns. */
   readonly embed: number | null;
@@ -24,7 +24,7 @@ export interface OutputAggregate {
   readonly applied: Sql | null;
 }
 
-/** Names of a node's columns: their keys, or positions for the parent of a spread. */
+/** Names of a node's columns: their keys or, in a spread, their positions. */
 export type ColumnNaming = "keys" | "positions";
 
 /** Whether JSON is only returned, or also compared: sorted or grouped. */
@@ -70,7 +70,7 @@ export function spreadColumn(position: number): string {
   return `s${position + 1}`;
 }
 
-/** Renders the select list. A spread also passes on arguments of aggregates, and `present`, which
+/** Renders the select list. In a spread, it also has arguments of aggregates, and `present`, which
  * is true for each row. */
 export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sql {
   if (naming === "keys") {
@@ -86,7 +86,7 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
   return join([...columns, sql`true as present`]);
 }
 
-/** Renders an array for each column. The column `present` is NULL if there are no rows. */
+/** Renders an array of each column's values. The column `present` is NULL if there are no rows. */
 export function arrayList(outputs: readonly Output[], rows: Sql, json: JsonUse): Sql {
   const arrays = outputs.map((_, position) => {
     const column = ident(spreadColumn(position));
@@ -112,7 +112,7 @@ export function groupClause(outputs: readonly Output[]): Sql {
   return groups.length === 0 ? emptySql : sql` group by ${join(groups)}`;
 }
 
-/** Renders the value of a term. Output columns are used only with groups or distinct rows. */
+/** Renders the value by which a term orders. Only terms of embeds without an order source use `outputs`. */
 export function orderValue(
   term: PlannedOrder,
   node: ReadNode,

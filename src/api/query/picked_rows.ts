@@ -10,7 +10,7 @@ export interface PickedRows {
   readonly page: PageReader;
   readonly reader: RowReader;
   readonly rows: (conditions: readonly Sql[]) => Sql;
-  /** The order's values in the rows, and the columns of the page that contain them. */
+  /** For each term of the order: its value in the rows, and the column of the page for it. */
   readonly order: readonly OrderedColumn[];
   readonly range: RowRange;
   /** Whether each condition of a cursor is a separate query that can use an index. False for a
@@ -24,7 +24,7 @@ export interface OrderedColumn {
   readonly name: Sql;
 }
 
-/** Renders the subquery of a paged node. Of rows with equal values it picks the first. */
+/** Renders the subquery of a paged node. Of rows with equal `distinct` values, it picks the first. */
 export function pageQuery(node: PagedNode, picked: PickedRows): Sql {
   const { page, reader, rows, order, range } = picked;
   const { distinct } = node;
@@ -50,7 +50,7 @@ export function pageQuery(node: PagedNode, picked: PickedRows): Sql {
   return sql`select * from (${first}${sorted}) as ${ident(node.alias)}${end}`;
 }
 
-/** Renders the union of several queries in one order. Each query is ordered and limited itself. */
+/** Renders the union of several queries. Each query and the union have the same order and limit. */
 function together({ alias }: ReadNode, parts: readonly Sql[], end: Sql): Sql {
   const all = join(parts.map((part) => sql`(${part})`), sql` union all `);
   return sql`select * from (${all}) as ${ident(alias)}${end}`;
@@ -66,7 +66,7 @@ function noValue(): never {
   throw new TypeError("cannot read a page: it has no column for a term of its order");
 }
 
-/** Renders the rows of a node without a relation. Of rows with equal values it picks the first. */
+/** Renders rows without a relation. Of rows with equal `distinct` values, it picks the first. */
 export function distinctRows(
   { alias, distinct }: ReadNode,
   reader: RowReader,

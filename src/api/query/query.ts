@@ -90,10 +90,10 @@ export interface ResultOptions {
   readonly explain: Explain | null;
   /** How the result gets its entity tag, or null. The tag is the last column before the body. */
   readonly tagging: Tagging | null;
-  /** Replaces the body by a body whose objects have further members. Default: none. */
+  /** The request body with further members, which replaces the original. Default: none. */
   readonly substitute?: BodyWithMembers;
-  /** Position of a batch operation to whose rows later operations refer. A setting stores the rows.
-   * Default: none. */
+  /** Position of the operation in its batch, if later operations refer to its rows. A setting
+   * stores them. Default: none. */
   readonly keptFor?: number;
 }
 
@@ -167,9 +167,9 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     return valueQuery(renderRows(read, call), { body, element }, options);
   }
   const isCounted = count.kind === "exact";
-  // PostgreSQL does not finish a function whose further rows a limit makes unnecessary.
+  // A function that writes must finish: outside of a CTE, a limit on its rows would end it early.
   const mustFinish = plan.access === "read write" && read.root.range.limit !== null;
-  // The counts read the result a second time, but the function must run once.
+  // In a CTE, the function runs once, although a count reads its rows again.
   const materialized = isCounted || mustFinish;
   const name = ident(alias);
   const from = materialized ? sql`${source} as ${name}` : call;

@@ -64,7 +64,7 @@ export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
 
 export interface VersionedRows {
   readonly version: VersionSource;
-  /** The form of the row. Citus cannot pass a `record` between servers. */
+  /** The form of the row. With Citus, it is not `record`, which servers cannot exchange. */
   readonly row: "columns" | "json" | "record" | QualifiedName;
 }
 
@@ -77,7 +77,7 @@ interface NodeUse {
   /** Whether the outer query sorts or groups by the values. If so, they must be `jsonb`; otherwise
    * `json` is faster. */
   readonly json: JsonUse;
-  /** Default: the columns need no alias. */
+  /** Set if each row is rendered with its version. Default: rows have no version. */
   readonly versioned?: VersionedRows;
 }
 
@@ -110,7 +110,7 @@ function renderFlat(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
 interface FlatParts {
   readonly outputs: readonly Output[];
   readonly values: readonly Sql[];
-  /** Renders FROM and WHERE. The order decides which of equal rows is the first. */
+  /** Renders FROM and WHERE. `order` decides which of several equal rows `distinct` picks. */
   readonly rows: (order: readonly Sql[]) => Sql;
   readonly groups: Sql;
 }
@@ -140,7 +140,7 @@ function distinctWord({ distinct }: ReadNode, outputs: readonly Output[]): Sql {
   return distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
 }
 
-/** Renders a paged node. The outer query repeats the order, which needs no sort in most cases. */
+/** Renders a paged node. The outer query repeats the order; in most cases, this needs no second sort. */
 function renderPaged(node: PagedNode, source: JoinSource, use: NodeUse): NodeQuery {
   const { naming, versioned } = use;
   const parts = pagedParts(node, source, { ...use, range: node.range });
@@ -209,7 +209,7 @@ function versionedList({ row }: VersionedRows, version: Sql): Sql {
   }
 }
 
-/** Renders a join with a FROM item that has the row's columns. It replaces the row, to leave out the version. */
+/** Renders a join with a FROM item that has the row's columns, to make a row without the version. */
 function rowJoin(outputs: readonly Output[], versioned: VersionedRows | undefined): Sql {
   if (versioned === undefined) return emptySql;
   return sql` cross join lateral (select ${selectList(outputs, "keys")}) as ${rowColumn}`;

@@ -108,7 +108,7 @@ function withMembers(
   members: readonly { readonly name: string; readonly json: Sql }[],
 ): Sql {
   const open = sql`pg_catalog.left(pg_catalog.rtrim(${object}, ${space}), -1)`;
-  // The object has members unless its text before the end is only a brace.
+  // A comma precedes the members, unless the text before the object's end is only a brace.
   const comma = sql`case when pg_catalog.btrim(${open}, ${space}) <> '{' then ',' end`;
   const added = members.map(({ name, json }, index) =>
     sql`${index === 0 ? comma : sql`','`}, ${

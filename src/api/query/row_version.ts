@@ -81,7 +81,7 @@ const tag = ident("tag");
  * Renders the select of a result with its tag before the body: the row's version, a hyphen, and the
  * hash of body and total. The body is NULL if the client already has it.
  *
- * OFFSET 0 keeps PostgreSQL from computing the body twice, and from reading the settings first.
+ * OFFSET 0 keeps PostgreSQL from computing the body twice, and from reading `response.*` before it.
  */
 export function renderTagged(untagged: UntaggedResult, { unlessTag }: Tagging): Sql {
   const columns = [
@@ -108,8 +108,8 @@ function optional(value: Sql | null | undefined, name: Sql): readonly Sql[] {
   return value === null || value === undefined ? [] : [sql`${value} as ${name}`];
 }
 
-/** Renders the tag. The tag is NULL if the body is NULL. The total is the end of the hashed text, so
- * that a total cannot be confused with a body. */
+/** Renders the tag. The tag is NULL if the body is NULL. In the hashed text, a line feed separates
+ * body and total. */
 function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
   const end = sql`E'\\n' || coalesce(${result}.${total}, '')`;
   const isBinary = (format.kind === "aggregate" || format.kind === "value") && format.binary;
@@ -122,7 +122,7 @@ function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
 }
 
 /** Renders whether the client has the body. It is false if functions may have set another status or
- * tag. In `response.headers`, an escape may hide the name `ETag`. */
+ * tag. An escape in `response.headers` may hide the name `ETag`, so any escape makes it false. */
 function isKnown(unlessTag: readonly string[] | "*"): Sql {
   const isListed = unlessTag === "*"
     ? sql`${tag} is not null`

@@ -73,7 +73,7 @@ export function renderAggregate(
   return filter === null ? called : sql`${called} filter (where ${filter})`;
 }
 
-/** Source of the values of an aggregate's arguments, which are constants. */
+/** Source for further arguments of aggregates. It has no values, because these are constants. */
 const noRow: ValueSource = { field: noValue, aggregate: noValue, related: noValue, outer: null };
 
 function noValue(): never {

@@ -42,7 +42,7 @@ export function expandedRows(rows: WrittenRows, statement: "insert" | "update"):
     const alias = sql`${bodyAlias}(${join(columns.map(columnDefinition))})`;
     if (shape === "array") return sql`pg_catalog.json_to_recordset(${body}) as ${alias}`;
     if (statement === "insert") return sql`pg_catalog.json_to_record(${body}) as ${alias}`;
-    // With `columns`, the body was not scanned. The first cast refuses a body of several values.
+    // The first cast refuses a body of several values, which `columns` in the URL lets pass unread.
     return sql`pg_catalog.json_to_recordset(('[' || ${body}::pg_catalog.text || ']')::pg_catalog.json) as ${alias}`;
   }
   const objects = shape === "object"

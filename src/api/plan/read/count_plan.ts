@@ -24,7 +24,7 @@ export function planCount(
   maxRows: number | null,
   { isDistributed }: Pick<SchemaCacheData, "isDistributed"> = {},
 ): CountPlan {
-  // A plan of Citus has no estimate of the rows.
+  // With Citus, the rows are counted, because its plans do not estimate them.
   const isEstimate = preference === "planned" || preference === "estimated";
   const kind = isDistributed === true && isEstimate ? "exact" : preference;
   switch (kind) {

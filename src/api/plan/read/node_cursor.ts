@@ -42,7 +42,7 @@ function checkCursor(
   if (grouped) throw errors.cursorConflict("aggregates");
   if (distinct !== null) throw errors.cursorConflict("'distinct'");
   if (hasOffset) throw errors.cursorConflict("an offset");
-  // For a condition on a distance, an approximate index finds only few of the rows.
+  // Pages by distance would lack rows: an approximate index finds only few for a condition.
   if (order.some((term) => term.kind === "value" && isDistance(term.value))) {
     throw errors.cursorConflict("a distance order");
   }
@@ -119,9 +119,9 @@ function describe(
   const { direction, nulls, ...value } = term;
   const place = [direction ?? "asc", nulls ?? (direction === "desc" ? "first" : "last")];
   const field = fieldOf(term);
-  // Cursors of earlier versions have this form of a field.
+  // The form of a field is the form in earlier versions, whose cursors so stay valid.
   if (field !== null) return [{ kind: "field", field }, ...place];
-  // Positions of embeds depend on `select`, names do not.
+  // An embed is identified by its name, because its position depends on `select`.
   const named = requested !== undefined && JSON.stringify(value).includes('"kind":"related"');
   return [named ? [requested.relation, requested.field, requested.operand] : value, ...place];
 }

@@ -1,7 +1,7 @@
 /** The rows of a to-one embed by which the parent is ordered. @module */
 import { type Embed, isSpread, type ReadItem, type ReadNode } from "../read_node.ts";
 
-/** Returns the order source of an embed. Keys that the embed does not select are removed, so that
+/** Returns the embed's rows as a source of the parent's order. Unselected keys are removed, so that
  * PostgreSQL reports them as missing columns. */
 export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNode {
   const { node } = embed;

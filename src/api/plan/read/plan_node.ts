@@ -64,7 +64,7 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   const grouped = node.item?.kind !== "spread" && hasSpreadAggregate(node);
   const filters = planAggregateFilters(node);
   const planned = planConditions(node, filters);
-  // PostgreSQL refuses conditions on groups of a node that has columns and no aggregates.
+  // Conditions on groups form groups, too. Without aggregates, PostgreSQL refuses the columns.
   const hasGroups = grouped || planned.having.length > 0;
   const held = [...planned.conditions, ...context.implied];
   const { conditions, embeds } = resolveNullFilters(
@@ -79,14 +79,14 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   const hasColumns = node.fields.length > 0 || embeds.some(({ hasOutput }) => hasOutput);
   const distinct = hasColumns ? planDistinct(node, { grouped: hasGroups }) : null;
   const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
-  // Citus joins the embeds of rows on the servers that have them, but not the embeds of a subquery
-  // with a limit.
+  // With Citus, no subquery picks the rows: it could not join embeds to a subquery with a limit on
+  // the servers that have the rows.
   const isPushed = node.cache.data.isDistributed === true &&
     !embeds.some(({ mayRepeat }) => mayRepeat);
   const picksRows = !joined && !hasGroups && distinct === null && !isPushed &&
     embeds.some(({ hasOutput }) => hasOutput) && isPage;
   const isCursorPage = node.after !== null || node.before !== null;
-  // Rows without a relation may have unknown columns, so `distinct` picks whole rows of them.
+  // `distinct` picks whole rows of a node without a relation, whose columns may be unknown.
   const paged = picksRows || isCursorPage ||
     (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
@@ -113,7 +113,7 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   };
 }
 
-/** Returns the kind of a node. Earlier checks refuse other combinations. */
+/** Returns the kind of a node. Earlier checks refuse combinations that have no kind. */
 function kindOf(
   { distinct, grouped }: UnpagedNode,
   { paged, cursor }: { readonly paged: boolean; readonly cursor: NodeCursor | null },

@@ -75,9 +75,7 @@ export interface ReadPlan extends ReadRoot {
   /** Number of rows after which a limit truncates the root, so that one more row is read; null if the
    * root cannot be truncated. */
   readonly cutAt: number | null;
-  /**
-   * Embeds with an alias that parameters address by the name of the target, which is deprecated.
-   */
+  /** Deprecated uses: embeds with an alias that parameters address by the target's name. */
   readonly targetNameUses: readonly TargetNameUse[];
   /** Whether the last metadata column of the result is its snapshot. Default: false. */
   readonly showsSnapshot?: boolean;
@@ -129,7 +127,7 @@ function rootOf(source: ReadSource): RootOrigin {
   return { relation, origin, supply: kind, columns: names };
 }
 
-/** Returns the name of a source, which its cursors contain as a hash. */
+/** Returns the name of the root's source. Cursors contain a hash of the name. */
 function sourceName(source: ReadSource): readonly string[] {
   if (source.kind === "relation") return [source.relation.schema, source.relation.name];
   const { schema, name } = source.routine ?? source.origin;

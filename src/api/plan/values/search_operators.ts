@@ -30,7 +30,7 @@ export function similaritySchema(name: string, { data }: SchemaCache): string | 
 const qualified = /^(?:"(?:[^"]|"")*"|[^".]+)\.(.+)$/;
 
 interface DistanceIndex {
-  /** Operators by type of the left operand: with its schema, and without it as in many casts. */
+  /** Operators by type of the left operand, with the type's schema and, as in casts, without it. */
   readonly byType: ReadonlyMap<string, readonly DistanceOperator[]>;
   readonly domains: ReadonlyMap<string, string>;
 }

@@ -115,7 +115,7 @@ const distances: readonly (readonly [name: string, operator: string])[] = [
   ["strict_word_distance", "<->>>"],
 ];
 
-/** Aggregates. For the first of them, extensions and users may define further types. */
+/** Aggregates. The first five are unqualified: extensions may define them for further types. */
 const aggregates: readonly FunctionRow[] = [
   ["count([distinct])", "count($d$0)"],
   ["sum([distinct])", "sum($d$0)"],

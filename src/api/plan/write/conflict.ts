@@ -23,7 +23,7 @@ export function columnsTarget(columns: readonly string[]): ConflictTarget {
   return { columns, expressions: [], predicate: null };
 }
 
-/** Plans the conflict; null without `resolution`. Throws `157`, and `204` if a column does not exist. */
+/** Plans `ON CONFLICT`; null without `resolution`. Throws `157`, and `204` if a column does not exist. */
 export function planConflict(
   { preferences: { resolution }, query }: ApiRequest,
   relation: Relation,
@@ -54,7 +54,7 @@ export function planConflict(
   };
 }
 
-/** Returns the effect on existing rows. Without columns to update, they are unchanged. */
+/** Returns the effect on existing rows, which stay unchanged if there are no columns to update. */
 function effectOf(
   resolution: NonNullable<LevelConflict["resolution"]>,
   written: readonly string[],
@@ -63,7 +63,7 @@ function effectOf(
   return resolution === "merge-duplicates" && written.length > 0 ? "merge" : "ignore";
 }
 
-/** Plans the conflict of a nested item with these columns; null without `resolution`. Throws `157`. */
+/** Plans `ON CONFLICT` of a nested item with these columns; null without `resolution`. Throws `157`. */
 export function planLevelConflict(
   { onConflict, resolution }: LevelConflict,
   relation: Relation,

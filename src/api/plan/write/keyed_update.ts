@@ -13,8 +13,8 @@ export interface RowKey {
   readonly mustMatch: boolean;
 }
 
-/** Returns the rows with their key. Throws `145` if the request has a limit, or if the body lacks a
- * key column. */
+/** Returns the rows of a body with the columns that match them. Throws `145` if the request has a
+ * limit, or if the body lacks a key column. */
 export function keyedRows(
   { query, preferences, payload }: ApiRequest,
   on: readonly string[],

@@ -53,7 +53,7 @@ interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly kept?: readonly string[];
   /** The plan of reading the returned rows; null when the response has no body. */
   readonly read: ReadPlan | null;
-  /** Names of targets in `select` and its parameters. Also filled if the response has no body. */
+  /** Deprecated uses of names of targets, as in {@linkcode ReadPlan}; also if `read` is null. */
   readonly targetNameUses: readonly TargetNameUse[];
   /** Default: none. */
   readonly precondition?: WritePrecondition;
@@ -126,7 +126,8 @@ export function planInsert(write: WriteContext): MutatePlan {
   return { kind: "insert", rows, conflict, nested: null, where: null, ...returning };
 }
 
-/** Returns the items of a nested insert, or the columns of other inserts; null for the keys of the body. */
+/** Returns the items of a nested insert, or the columns of other inserts. Null means the keys of
+ * the body. */
 function insertedColumns(
   { request: { query: { columns, columnTree }, payload }, relation }: WriteContext,
 ): { readonly items: readonly ColumnItem[] | null; readonly columns: readonly string[] | null } {

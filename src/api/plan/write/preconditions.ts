@@ -33,7 +33,7 @@ export function taggingOf(
   { etagMode }: Config,
   version: () => RowVersion | null,
 ): Tagging | null {
-  // For lines, headers are sent before the rows are known. An execution plan has no rows.
+  // Without a tag: lines, whose headers are sent before the rows are known, and execution plans.
   if (etagMode === "off" || explain !== null || format.kind === "ndjson") return null;
   const unlessTag = ifNoneMatch === null || ifNoneMatch === "*"
     ? ifNoneMatch

@@ -32,7 +32,7 @@ export function insertedVersionOf(relation: Relation, config: Config): RowVersio
   return isReturned ? version : null;
 }
 
-/** The tag of a row: its version, and a hash of its content. */
+/** Matches the tag of a row: the row's version, and a hash of its content. */
 const rowTag = /^([0-9a-f]{16})-[0-9a-f]{32}$/;
 
 export function versionsIn(tags: readonly EntityTag[]): readonly string[] {
