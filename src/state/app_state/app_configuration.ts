@@ -148,7 +148,7 @@ export class AppConfiguration {
     version: string | null,
   ): Promise<Pick<LoadedConfig, "values"> & Pick<Snapshot, "roles">> {
     const { metadata } = this.#parts;
-    // The query depends on options, whose values in the database are known from the previous read.
+    // The query depends on options. Their values in the database come from the previous read.
     const queryConfig = keepStartupOptions(
       source.configure(this.#databaseValues),
       this.#initialConfig,

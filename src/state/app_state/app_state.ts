@@ -168,17 +168,15 @@ export class AppState extends AppStateBase {
     this.#reloader.recover();
   }
 
-  /**
-   * Starts a check for changes of the schema, because a request names an object that is not in it.
-   */
+  /** Checks the schema for changes, because a request names an object that the cache lacks. */
   missName(): void {
     this.#watch?.missed();
   }
 
   /**
    * Reads the configuration again, including the part in the database. Resolves when the new
-   * configuration is applied. If it needs another schema cache, loads that first. Reports a failure,
-   * and keeps the old configuration.
+   * configuration is applied. If the new configuration needs another schema cache, loads that cache
+   * first. Reports a failure, and keeps the old configuration.
    */
   async reloadConfig(): Promise<void> {
     const read = await this.#configuration.tryRead();

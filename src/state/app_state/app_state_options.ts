@@ -27,7 +27,7 @@ export interface AppStateBaseOptions {
   readonly isCounted?: boolean;
   /** Counter of requests that several states share. Default: a separate counter, if `isCounted`. */
   readonly requestMetrics?: RequestMetrics;
-  /** Returns whether the time of requests in the queue and in the database is measured. Default: false. */
+  /** Returns whether the times in the queue and in the database are measured. Default: false. */
   readonly isTimed?: () => boolean;
 }
 

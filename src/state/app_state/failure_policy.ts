@@ -95,7 +95,7 @@ export class FailurePolicy {
     }
   }
 
-  /** Ends the process if the reason why the listener's connection failed is fatal. */
+  /** Ends the process if the listener cannot connect for a fatal reason. */
   exitOnListenerFailure(reason: string): boolean {
     const isEnding = isLoginRefused(reason) && this.exitOnFatal(errors.cannotConnect(reason));
     if (isEnding || this.#recovers) return this.#isEnding;
@@ -110,8 +110,8 @@ export class FailurePolicy {
     return this.exit({ kind: "statement-refused", error, name: dialect.displayName });
   }
 
-  /** Ends the process because a pooler in transaction mode loses prepared statements. If the service
-   * can use unnamed statements instead, it only reports this. */
+  /** Ends the process because a pooler in transaction mode loses prepared statements. If the
+   * service can use unnamed statements instead, it only reports the pooler. */
   exitOnPooler(): void {
     if (!this.#endsAtPooler) return this.#options.observe({ kind: "statements-unnamed" });
     const error = {

@@ -194,7 +194,7 @@ async function nextSnapshot(
       cache: schema === null ? null : indexSchemaCache(await readPieces(schema, turn)),
       cacheLoadedAt: now(),
     }),
-    // Clients of a process must not see the reason.
+    // Null, because clients of a process must not see the reason.
     cacheError: null,
   };
 }

@@ -59,8 +59,8 @@ export class Heartbeat {
       (this.isSilent ? database.version() : null);
     if (question === null) return this.#pause();
     const askedAt = now();
-    // If the thread was busy, the answer may have arrived already. The thread reads it before the
-    // second timer fires.
+    // While the thread is busy, an answer may arrive unread. The thread reads such an answer before
+    // the second timer fires.
     this.#cancelTimer = schedule(() => {
       this.#cancelTimer = schedule(() => this.#recordSilence(askedAt), 0);
     }, maxSilenceMs);
@@ -74,7 +74,7 @@ export class Heartbeat {
     if (this.isSilent) return;
     this.#silentSince = since;
     this.#options.observe?.({ kind: "database-silent" });
-    // All open connections may be broken.
+    // The pool tests its connections, because all of them may be broken.
     this.#options.database.pool?.suspect();
   }
 

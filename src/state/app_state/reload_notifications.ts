@@ -101,7 +101,7 @@ export class ReloadNotifications {
   }
 
   /** Records the result of a probe. If `db-schema-watch` is `auto`, polling replaces lost
-   * notifications. If it is `poll`, the service needs no notifications. */
+   * notifications. If the option is `poll`, the service needs no notifications. */
   #recordProbe(result: ProbeResult, channel: string): void {
     this.#isLost = result === "lost";
     const { dbSchemaWatch } = this.#parts.state.snapshot.config;

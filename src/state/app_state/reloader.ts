@@ -1,4 +1,4 @@
-/** Schedules loads that may fail: merges requests for them and retries failures with exponential
+/** Schedules loads that may fail. Merges requests for loads, and retries failures with exponential
  * backoff. @module */
 import { deferred } from "../../base/lib/deferred.ts";
 import { nextBackoff, type Schedule } from "../../base/lib/timers.ts";
@@ -88,7 +88,7 @@ export class Reloader {
     this.#unschedule()?.settle();
   }
 
-  /** Starts a load now. If a load is scheduled, this one replaces it and settles its requests. */
+  /** Starts a load now. A scheduled load is cancelled, and its requests wait for the new load. */
   #start(): Promise<void> {
     const scheduled = this.#unschedule();
     this.#isRequested = false;

@@ -36,7 +36,7 @@ interface SchemaLoaderParts {
   readonly server: ServerCheck;
   /** Null if connections end with their request. */
   readonly watch: SchemaWatch | null;
-  /** Called with each new cache. The first load waits for its promise. */
+  /** Called after each load of a cache. The first load waits for the returned promise. */
   readonly onLoaded: () => Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export class SchemaLoader {
   }
 
   /**
-   * Makes the next load also read the configuration, whose validity depends on the loaded catalogue.
+   * Makes the next load also read the configuration, because its validity depends on the catalogue.
    */
   requireConfig(): void {
     this.#isConfigDue = true;

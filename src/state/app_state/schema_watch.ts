@@ -45,7 +45,7 @@ type FirstStep = "counters" | "fingerprint";
 /** Milliseconds between two checks while the service polls. */
 const intervalMs = 2000;
 
-/** Minimum milliseconds between checks if the server does not count writes. All need step 2. */
+/** Minimum milliseconds between checks if the server does not count writes. Each needs step 2. */
 const uncountedIntervalMs = 10_000;
 
 /** Minimum milliseconds between checks that requests cause. */
@@ -71,7 +71,7 @@ export class SchemaWatch {
     this.#timer = new OneShotTimer(options.schedule, () => this.#startLook("counters"));
   }
 
-  /** Starts polling, after the first load unless `isLoaded`. */
+  /** Starts polling: at once if `isLoaded`, otherwise after the first load. */
   start({ isLoaded }: { readonly isLoaded: boolean }): void {
     this.#state = "started";
     this.#isLoaded ||= isLoaded;
@@ -98,7 +98,7 @@ export class SchemaWatch {
     };
   }
 
-  /** Checks the schema because a request named a missing object. Runs at once, but only once per second. */
+  /** Checks the schema because a request named a missing object. Checks at most once per second. */
   missed(): void {
     const { now, reader } = this.#options;
     if (!this.#polls() || this.#look !== null || now() < this.#nextMissLookAt) return;

@@ -10,7 +10,7 @@ import { DatabaseError } from "../../base/errors/service_error.ts";
 import type { AppStateBase } from "./app_state_base.ts";
 import { rowsOf } from "./metadata_reader.ts";
 
-/** Connections for administrators and other programs. svc warns if it leaves fewer. */
+/** Connections for administrators and other programs. svc warns if its pools leave fewer. */
 const reservedConnections = 10;
 
 /** One implicit transaction of several statements. A pooler that adds Sync messages splits it. */

@@ -13,8 +13,8 @@ export function unusedStandbysReason(
   return isStablePreRequest(config, cache) ? null : "db-pre-request may run a volatile function";
 }
 
-/** Returns false if a function before each request may be volatile. A function without a schema is
- * treated as volatile, because the search path of the request selects it. */
+/** Returns false if `db-pre-request` may be volatile. A function without a schema is treated as
+ * volatile, because the search path of the request selects it. */
 export function isStablePreRequest(
   { dbPreRequest }: Pick<Config, "dbPreRequest">,
   cache: SchemaCache,

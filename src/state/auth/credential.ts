@@ -12,8 +12,8 @@ export interface Credential {
 
 const noCredential: Credential = { token: null, source: "none" };
 
-/** Returns the token of a request. A Bearer token takes precedence over the cookie, even if it is
- * empty. `cookieName` is null if cookies are not accepted. */
+/** Returns the token of a request. A Bearer token takes precedence over the cookie, even if the
+ * token is empty. `cookieName` is null if cookies are not accepted. */
 export function readCredential(
   { authorization, cookie }: {
     readonly authorization: string | null;

@@ -15,7 +15,7 @@ export type IssuerOptions = Pick<
 
 /**
  * Returns the accepted issuers, or null if no option names keys. Does not fetch keys. Rejects with
- * `AuthSettingError` for invalid keys, rules and issuers without keys.
+ * `AuthSettingError` for invalid keys, for invalid rules, and for an issuer that has no keys.
  */
 export async function prepareIssuers(
   options: IssuerOptions,

@@ -173,7 +173,7 @@ export class RemoteKeySet {
     this.#backoffSeconds = isFirst ? 1 : Math.min(this.#backoffSeconds * 2, maxBackoffSeconds);
     this.#retryAt = now() + this.#backoffSeconds * 1000;
     if (!isFirst) return;
-    // Other errors may quote keys.
+    // The message of another error could quote keys.
     const reason = error instanceof KeyFetchError ? error.message : "the keys cannot be read";
     observe({ kind: "jwks-failed", issuer: this.label, reason });
   }
@@ -182,7 +182,7 @@ export class RemoteKeySet {
 /** Milliseconds for which expired keys stay usable while their source fails. */
 const maxStaleMs = 86_400_000;
 
-/** The key sets that a service fetches. A reload of the configuration keeps those that it still names. */
+/** The key sets that a service fetches. A reload keeps sets that the new configuration names. */
 export class RemoteKeySets {
   readonly #dependencies: KeyDependencies;
   readonly #sets = new Map<string, RemoteKeySet>();

@@ -62,7 +62,7 @@ export async function verifyToken(
   const local = localKeys === null ? [] : selectKeys(localKeys, token.header);
   const verified = await verifySignature(token, local);
   if (verified !== null) return { token: verified, keySet: null };
-  // Fetched sets have no symmetric keys.
+  // A symmetric algorithm needs no fetch, because fetched sets have no symmetric keys.
   if (remoteKeys === null || isSymmetric(token.header.alg)) {
     throw noSuitableKey(local.length, token.header);
   }

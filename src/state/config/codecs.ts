@@ -85,8 +85,8 @@ export function integer(
 const truth: ReadonlyMap<string, boolean> = new Map([["true", true], ["false", false]]);
 
 /**
- * The codec of `true` and `false`. Also accepts strings: these words, case-insensitively and ignoring
- * characters other than letters, and integers, which are true above 0.
+ * The codec of `true` and `false`. Also accepts strings. The two words match in any case, and
+ * characters other than letters are ignored. Integers are true above 0.
  */
 export const boolean: Codec<boolean> = {
   type: "boolean",

@@ -64,7 +64,7 @@ export class MissingOptionError extends ConfigError {
  * line and the environment, then missing options. Expects at least one.
  */
 export function combineProblems(problems: readonly ConfigError[]): ConfigError {
-  // If an option's default is the value of another option, both have the same error.
+  // Two options have the same error if one is the default of the other. It is listed once.
   const distinct = new Map(problems.map((error) => [error.message, error]));
   const sorted = Array.from(distinct.values()).sort((one, other) => rank(one) - rank(other));
   const [first] = sorted;

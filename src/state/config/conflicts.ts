@@ -6,7 +6,7 @@ import { type OptionRows, options } from "./options.ts";
 type OptionConflict = readonly [key: string, problem: string];
 
 /**
- * Lists the problems of options that exclude each other. The key names the option to change.
+ * Lists the problems of options that exclude each other, each with the key of the option to change.
  */
 export function conflictsIn(
   rows: OptionRows,

@@ -96,8 +96,8 @@ const maxCostName = "db_max_cost";
 
 /**
  * Returns the statement that reads the settings of all roles of which the authenticator role is a
- * direct member, and whether the authenticator role sets a timeout. Omits settings that it may not
- * set. `version` is the result of PostgreSQL's `version()`.
+ * direct member, and whether the authenticator role sets a timeout. Omits settings that the
+ * authenticator role may not set. `version` is the result of PostgreSQL's `version()`.
  */
 export function roleStatement(
   version: string,

@@ -40,7 +40,7 @@ export interface JwtIssuer {
 export const jwtIssuerList = jsonList<JwtIssuer>({
   noun: "issuer",
   example: '[{"issuer":"https://id.example","role":"web_user"}]',
-  // Each issuer may have a key set in memory.
+  // Each issuer may have a key set in memory, so their number is limited.
   maxEntries: 50,
   members: {
     issuer: isText,

@@ -19,7 +19,7 @@ const sizeUnits: ReadonlyMap<string, number> = new Map([
   ["g", 1024 ** 3],
 ]);
 
-/** Bounds in the unit of the value. */
+/** Bounds in the unit of the result: seconds or bytes. */
 interface UnitBounds {
   readonly min?: number;
   readonly max: number;
@@ -69,7 +69,7 @@ export function size(
   };
 }
 
-/** Returns the seconds of a time; null for other texts. */
+/** Parses a text as {@linkcode time} does. Returns seconds; null for an invalid text. */
 export function secondsOf(text: string): number | null {
   const ms = amount(text, timeUnits);
   return ms === null ? null : ms / 1000;
@@ -82,7 +82,7 @@ function bounds({ min = 0, max }: UnitBounds): string {
   return ` from ${min} to ${max}`;
 }
 
-/** Returns a whole number of the smallest unit; null for other texts. */
+/** Parses a value with or without a unit. Returns a whole number of the smallest unit, or null. */
 function amount(raw: RawValue, units: ReadonlyMap<string, number>): number | null {
   const text = typeof raw === "number" ? String(raw) : raw;
   const [, digits, unit] = typeof text === "string"
@@ -90,7 +90,7 @@ function amount(raw: RawValue, units: ReadonlyMap<string, number>): number | nul
     : [];
   const factor = unit === undefined ? undefined : units.get(unit.toLowerCase());
   if (digits === undefined || factor === undefined) return null;
-  // Decimals such as 0.29 times 1000 are not exact.
+  // The product is rounded, because decimals such as 0.29 times 1000 are not exact.
   const product = Number((Number(digits) * factor).toFixed(3));
   return Number.isSafeInteger(product) ? product : null;
 }

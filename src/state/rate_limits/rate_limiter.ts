@@ -15,7 +15,7 @@ export interface PreparedPolicy extends Pick<RateLimitPolicy, "name" | "method" 
   readonly header: readonly [name: string, value: string];
   /** Path prefix to which the policy applies, in the form of {@linkcode LimitedResource}; null for all. */
   readonly under: string | null;
-  /** Returns the text of a claim, or null if it is absent. The field is null for other policies. */
+  /** Returns the text of a claim; null if it is absent. Null if the policy uses no claim. */
   readonly claim: ((claims: string) => string | null) | null;
 }
 

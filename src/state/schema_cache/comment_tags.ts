@@ -53,7 +53,7 @@ export function readCommentTags(
   const text = texts.join("\n").trim();
   return {
     text: text === "" ? null : text,
-    // PostGraphile lets names of fields follow after `|`.
+    // The part after `|` is removed, in which PostGraphile permits names of fields.
     keys: lines.filter((line) => keyLine.test(line))
       .map((line) => line.replace(keyLine, "").replace(/\|.*$/, "")),
     isPrimary: lines.some((line) => primaryLine.test(line)),

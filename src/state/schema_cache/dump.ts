@@ -47,7 +47,7 @@ export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
     return indexSchemaCache({
       volatileFunctions: null,
       ...data,
-      // Dumps of older versions lack `volatile`.
+      // The member `volatile` is added, because dumps of older versions lack it.
       relations: tables.map(([, relation]) => ({
         ...relation,
         volatile: relation.volatile ?? true,

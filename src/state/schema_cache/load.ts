@@ -164,7 +164,7 @@ export function typeCatalogueQueries(
   ];
 }
 
-/** Parameters: schemas as `text[]`. Returns those that do not exist. */
+/** Parameters: schemas as `text[]`. The result is the schemas that do not exist. */
 export const missingSchemasQuery = `
 select s from pg_catalog.unnest($1::pg_catalog.text[]) s
 where s not in (select nspname from pg_catalog.pg_namespace)`;

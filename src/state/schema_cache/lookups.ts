@@ -134,7 +134,7 @@ function indexRelationships(
   return schemas;
 }
 
-/** Removes origins whose relationships all lead to other schemas, because requests cannot use these. */
+/** Removes origins whose relationships all lead to other schemas: requests cannot use them. */
 function withinSchema(
   relationships: ByName<ReadonlyMap<string, readonly Relationship[]>>,
 ): ByName<unknown> {
@@ -146,7 +146,7 @@ function withinSchema(
   );
 }
 
-/** Returns the sorted names of a schema; the same array each time. */
+/** Returns the sorted names of a schema. Each call for a schema returns the same array. */
 function namesBySchema(index: ByName<unknown>): (schema: string) => readonly string[] {
   const lists = new Map(
     Array.from(index, ([schema, names]) => [schema, [...names.keys()].sort()] as const),

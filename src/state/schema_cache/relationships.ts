@@ -105,7 +105,7 @@ interface Link {
   readonly withinPrimaryKey: boolean;
 }
 
-/** Returns the links of all foreign keys. Omits a declared link if another has the same columns. */
+/** Returns the links of all foreign keys. Omits a declared link if another link has its columns. */
 function* foreignKeyLinks(input: RelationshipInput): SlicedWork<readonly Link[]> {
   const exposures = exposuresByTable(input);
   yield;

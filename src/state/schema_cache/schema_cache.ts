@@ -65,7 +65,7 @@ export interface Relation extends QualifiedName {
   readonly hasDivisibleInserts?: true;
   /** How an upsert recognises updated rows: by the old row, or by `xmax`. Default: it cannot. */
   readonly mergeAction?: "old" | "xmax";
-  /** Whether `tableoid`, `xmin` and `ctid` of its rows are available. `always`, or except in
+  /** Whether `tableoid`, `xmin` and `ctid` of its rows are available. `except inserts`: not in
    * `INSERT … RETURNING`, as for a partitioned table. Default: never. */
   readonly systemColumns?: "always" | "except inserts";
   /** Whether other tables inherit from the table, so that its keys may repeat there. Default: false. */
@@ -115,7 +115,7 @@ export interface JunctionRelationship extends RelationshipEnds {
   readonly foreignIsView: boolean;
 }
 
-/** A relationship by a function from a row of the origin to rows of the foreign relation. */
+/** A relationship by a function that takes a row of the origin and returns foreign rows. */
 export interface ComputedRelationship extends RelationshipEnds {
   readonly kind: "computed";
   readonly function: QualifiedName;
@@ -204,7 +204,7 @@ export interface RowFunctionName {
 export interface DistanceOperator extends QualifiedName {
   /** Type of the left operand by `format_type` under an empty search path: `point`, `ext.vector`. */
   readonly left: string;
-  /** Type of the right operand, as a cast to it. */
+  /** Type of the right operand, in the form that a cast needs. */
   readonly right: string;
 }
 
@@ -225,13 +225,13 @@ export interface SchemaCacheData {
   readonly routines: readonly Routine[];
   readonly representations: readonly DataRepresentation[];
   readonly mediaHandlers: readonly MediaHandler[];
-  /** Row functions of the exposed schemas, of `db-extra-search-path` and of `pg_catalog` except aggregates. */
+  /** Row functions of exposed and extra schemas. For `pg_catalog`, the list omits aggregates. */
   readonly rowFunctions?: readonly RowFunctionName[];
   /** Default: none. */
   readonly searchOperators?: SearchOperators;
   /**
-   * Names of functions that run a `VOLATILE` function: themselves, in defaults of arguments, or as
-   * support function of an aggregate.
+   * Names of functions that are `VOLATILE`, and of functions that run one: in a default of an
+   * argument, or as support function of an aggregate.
    *
    * Of functions that are `VOLATILE` themselves, only those with one argument are listed. A read
    * can call them on a row or a column, in addition to the function that it names. Null when

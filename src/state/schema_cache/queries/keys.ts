@@ -54,8 +54,8 @@ export const foreignKeysQuery = constraintsQuery(
 ) + " and c.conparentid = 0";
 
 /**
- * Each row is a {@linkcode UniqueIndexRow}, sorted by name. `pg_get_indexdef` and `pg_get_expr` wait for locks on
- * the table, so the query calls them for expressions and predicates only.
+ * Each row is a {@linkcode UniqueIndexRow}, sorted by name. The query calls `pg_get_indexdef` and
+ * `pg_get_expr` only for expressions and predicates, because they wait for locks on the table.
  */
 export const uniqueIndexesQuery = `
 select json_build_array(i.indrelid::int8, c.relname, (

@@ -12,7 +12,7 @@ export type ParameterRow = readonly [
   baseType?: string | null,
 ];
 
-/** A row of {@linkcode routinesQuery}. The result type is the type below all domains. */
+/** A row of {@linkcode routinesQuery}. If the result is a domain, the type is its base type. */
 export type RoutineRow = readonly [
   schema: string,
   name: string,
@@ -112,7 +112,7 @@ from pg_proc p
   join pg_type result on result.oid = p.prorettype and result.typtype = 'c'
 where p.pronamespace = any ($1::regnamespace[]) and p.prokind = 'f' and p.pronargs = 1`;
 
-/** A function in the result of {@linkcode rowFunctionsQuery}; null for rows of several relations. */
+/** A row function. `schema` and `relation` are null if it takes rows of several relations. */
 export type RowFunctionRow = readonly [
   name: string,
   schema: string | null,
