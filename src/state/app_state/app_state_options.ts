@@ -32,7 +32,7 @@ export interface AppStateBaseOptions {
 }
 
 export interface AppStateOptions extends AppStateBaseOptions {
-  /** Reads the configuration's sources. The messages of its errors are shown to operators. */
+  /** Reads the configuration's sources. Operators see the messages of errors that it throws. */
   readonly source: () => ConfigSource;
   /** Schema cache that serves requests until the first load. Default: null. */
   readonly schemaCache?: SchemaCache | null;

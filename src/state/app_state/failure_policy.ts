@@ -21,7 +21,7 @@ interface FailurePolicyOptions {
     Config,
     "dbPasswordFile" | "dbPoolAutomaticRecovery" | "dbPreparedStatements"
   >;
-  /** Ends the process; null if the service does not own its process and never ends it. */
+  /** Ends the process; null if the service is part of another program, which it never ends. */
   readonly onFatal: (() => void) | null;
 }
 

@@ -2,7 +2,7 @@
 import type { RevocationList } from "./revocation_list.ts";
 import type { AppState } from "./app_state.ts";
 
-/** The state of a thread that loads it, or of one that follows another. */
+/** State of a thread: one that loads the state, or one that follows such a thread. */
 export interface HandlerState extends
   Pick<
     AppState,

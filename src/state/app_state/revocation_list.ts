@@ -17,7 +17,7 @@ interface RevocationDependencies {
   readonly observe: (event: Observation) => void;
   /** Called after each successful read. */
   readonly onLoaded: () => void;
-  /** `unshared`: I/O and timers end with their request. */
+  /** `unshared`: the runtime ends I/O and timers with the request that started them. */
   readonly sharing: "shared" | "unshared";
   /** Epoch milliseconds. */
   readonly now: () => number;

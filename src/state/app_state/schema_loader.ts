@@ -34,7 +34,7 @@ interface SchemaLoaderParts {
   readonly metadata: MetadataReader;
   readonly notifications: Pick<ReloadNotifications, "retryNow">;
   readonly server: ServerCheck;
-  /** Null if connections end with their request. */
+  /** Polls the schema; null if no connection outlives its request. */
   readonly watch: SchemaWatch | null;
   /** Called after each load of a cache. The first load waits for the returned promise. */
   readonly onLoaded: () => Promise<void>;

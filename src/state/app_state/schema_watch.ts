@@ -38,14 +38,14 @@ interface Baseline {
   readonly schemas: readonly string[];
 }
 
-/** First step of a check. PostgreSQL updates the counters late, so a check for a missing name
- * begins with step 2. */
+/** First step of a check. A check for a missing name begins with the fingerprint, because
+ * PostgreSQL updates the counters late. */
 type FirstStep = "counters" | "fingerprint";
 
 /** Milliseconds between two checks while the service polls. */
 const intervalMs = 2000;
 
-/** Minimum milliseconds between checks if the server does not count writes. Each needs step 2. */
+/** Minimum milliseconds between checks if the server counts no writes. Each hashes the rows. */
 const uncountedIntervalMs = 10_000;
 
 /** Minimum milliseconds between checks that requests cause. */

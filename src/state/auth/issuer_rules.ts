@@ -77,7 +77,7 @@ async function parseClaimPath(path: string, issuer: string): Promise<RolePath> {
   }
 }
 
-/** Throws `errors.issuerRuleViolated` unless the issuer signs with the algorithm. */
+/** Throws `errors.issuerRuleViolated` unless the issuer may sign with the token's algorithm. */
 export function checkAlgorithm({ alg }: TokenHeader, rules: IssuerRules | null): void {
   if (rules !== null && !rules.algorithms.has(alg)) throw errors.issuerRuleViolated("algorithms");
 }

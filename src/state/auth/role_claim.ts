@@ -85,7 +85,7 @@ export async function compileClaimPath(text: string): Promise<(claims: Claims) =
 async function compileJsonPath(text: string): Promise<Pick<RolePath, "find" | "text">> {
   const names = plainNames(text);
   if (names !== null) return { text, find: (claims) => followSteps(claims, names) };
-  // Loaded only for paths that need it.
+  // The library is loaded only for paths that need it.
   const { JSONPathEnvironment, jsonpath } = await import("json-p3");
   const environment = new JSONPathEnvironment({ maxRecursionDepth: maxDepth });
   environment.functionRegister.set(

@@ -149,7 +149,7 @@ function dependenciesOf(config: Config, file: string | null): DatabaseDependenci
   return {
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
-    // When Deno's server requests a chunk, it no longer needs the previous chunk. Node's server may.
+    // A chunk can be freed when Deno's server requests the next one. Node's may still use it.
     freesChunks: "Deno" in globalThis,
   };
 }

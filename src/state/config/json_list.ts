@@ -13,7 +13,7 @@ export interface JsonList<Entry> {
   /** The members of an entry by name, each with the check of its value. */
   readonly members: Readonly<Record<keyof Entry, (value: unknown) => boolean>>;
   readonly required: readonly (keyof Entry & string)[];
-  /** Members whose values must differ between entries, and their word in messages. */
+  /** Members whose values must differ between entries, each with its word in messages. */
   readonly unique: Readonly<Partial<Record<keyof Entry, string>>>;
   /** Completes an entry with valid members. Returns a text if the entry has a problem. */
   readonly read: (entry: Entry, context: CodecContext) => Entry | string;

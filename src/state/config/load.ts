@@ -296,7 +296,7 @@ function findSpelling({ environment, entries, dialect }: Loader, key: string): F
   return entries.get(key) ?? null;
 }
 
-/** Returns the variable of an option. The variable of `dialect` is the same in all dialects. */
+/** Returns the environment variable of an option. For `dialect`, all dialects have the same one. */
 function variableOf(key: string, { environmentPrefix }: Dialect): string {
   return key === "dialect" ? dialectVariable : environmentName(key, environmentPrefix);
 }

@@ -16,7 +16,7 @@ export interface Decision {
   readonly arrival: number;
   /** How many further requests would be admitted now, after this one. */
   readonly remaining: number;
-  /** Microseconds until one more request than `remaining` is admitted. */
+  /** Microseconds until `remaining` is higher by one. */
   readonly wait: number;
 }
 

@@ -68,7 +68,7 @@ export function relationshipEnds(
       isView,
       columnNames: names,
       primaryKey: isView
-        // A view that declares a key has it in the order of the declaration.
+        // The columns of a key that a view declares keep the order of the declaration.
         ? primaryKeys.get(oid)?.map((column) => names[column]!) ??
           viewPrimaryKey(viewColumns.get(oid) ?? new Map(), primaryKeys, names)
         : (primaryKeys.get(oid) ?? []).map((column) => names[column]!).sort(),

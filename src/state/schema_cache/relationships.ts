@@ -156,7 +156,7 @@ function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonl
   return exposures;
 }
 
-/** A table or view that shows all columns of a key. `columns` are its names of these columns. */
+/** A table or view that shows all columns of a key, under the names `columns`. */
 interface KeyExposure {
   readonly end: RelationshipEnd;
   readonly columns: readonly string[];

@@ -148,7 +148,7 @@ export interface Routine extends QualifiedName {
   readonly returns: {
     readonly set: boolean;
     /**
-     * Whether it returns a row type, also through domains, or has OUT, INOUT or TABLE parameters.
+     * Whether the result is a row type, also through domains, or OUT, INOUT or TABLE parameters.
      */
     readonly composite: boolean;
     readonly typeSchema: string;

@@ -41,7 +41,7 @@ export function* trackViewColumns(
   return new Map(tracked);
 }
 
-/** Returns the column that a view column shows; `computed` for an expression. */
+/** Returns what a view column shows; `computed` for an expression, `not a view` for a table. */
 type FindTarget = (relation: number, column: number) => TargetColumn | "computed" | "not a view";
 
 /** Indexes view columns at first use, so that only views that other views read are indexed. */
@@ -59,7 +59,7 @@ function targetFinder(rules: ReadonlyMap<number, readonly TargetColumn[]>): Find
   };
 }
 
-/** Follows a view column to the table column; undefined if a view computes it, and for a cycle. */
+/** Follows a view column to the table column; undefined for an expression, and for a cycle. */
 function follow(view: number, start: TargetColumn, find: FindTarget): TargetColumn | undefined {
   const seen = new Set([view]);
   let at = start;

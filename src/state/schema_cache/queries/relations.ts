@@ -54,7 +54,7 @@ export type ColumnRow = readonly [
   comment: string | null,
   nullable: boolean,
   declaredType: string,
-  /** Null if it equals the declared type. */
+  /** Null if the base type equals the declared type. */
   baseType: string | null,
   maxLength: number | null,
   defaultExpression: string | null,

@@ -117,7 +117,7 @@ export type RowFunctionRow = readonly [
   name: string,
   schema: string | null,
   relation: string | null,
-  /** Null if it cannot contain a tag. */
+  /** Null if the comment cannot contain a tag. */
   comment: string | null,
 ];
 

@@ -1,5 +1,5 @@
-/** Reads enums, composite types, domains and function results. The schema cache lacks them;
- * generated clients need them. @module */
+/** Reads enums, composite types, domains and function results. Generated clients need these types,
+ * which the schema cache lacks. @module */
 
 type TypedName = readonly [name: string, type: string];
 
