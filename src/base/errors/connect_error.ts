@@ -16,7 +16,7 @@ export class CannotConnectError extends Error {
   }
 }
 
-/** Returns the reason of a failure in lines, without secrets. */
+/** Returns the lines of a message that explains a failure. They contain no secrets. */
 function reasonOf(thrown: unknown): readonly string[] {
   const { message, details } = errorFacts(thrown, svcDialect);
   const reason = typeof details === "string" && details !== "" ? details : message;

@@ -4,7 +4,7 @@ import { hostName, isLoopbackHost } from "./host.ts";
 export interface SiteRules {
   /** Allowed origins in addition to the request's `Host`. */
   readonly origins: readonly string[];
-  /** Accepts only a `Host` that names this machine, against DNS rebinding. */
+  /** Whether only a `Host` that names this machine is accepted, against DNS rebinding. */
   readonly checksHost: boolean;
 }
 
@@ -35,7 +35,7 @@ export function isCrossOrigin(headers: Readonly<Record<string, string>>): boolea
 
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
 
-/** The parts of a request that show where it comes from. */
+/** The parts of a write that show which origin has caused it. */
 export interface WriteSource {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -23,7 +23,7 @@ const maxMemoryBytes = 64 * 1024 * 1024;
 /** Milliseconds without a read after which a body loses its space if other bodies need space. */
 const maxIdleMs = 30_000;
 
-/** One spool. Bodies take space from it and return it. */
+/** A spool. Bodies take space from the spool, and return the space. */
 export class BodySpool {
   readonly #options: BodySpoolOptions;
   readonly #users = new Set<BodySpoolUser>();

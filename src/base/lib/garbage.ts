@@ -1,4 +1,4 @@
-/** Makes the engine free memory after work that used much of it. @module */
+/** Makes the engine free memory after work that used much memory. @module */
 
 /** Size of the buffer whose allocation starts a collection. It is never written, so it takes no memory. */
 const announcedBytes = 256 * 1024 * 1024;

@@ -5,7 +5,7 @@
  */
 
 export interface ListMember<Item extends ListMember<Item>> {
-  /** Null while it is in no list. */
+  /** The list that contains the member; null while no list does. */
   list: LinkedList<Item> | null;
   previous: Item | null;
   next: Item | null;

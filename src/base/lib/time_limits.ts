@@ -105,8 +105,8 @@ export class Deadline {
     return this.isOwnOver || this.#outer?.isOver === true;
   }
 
-  /** Runs a function when the limit is exceeded, or at once if it already is. The caller cancels this
-   * by the returned function. */
+  /** Runs a function when the limit is exceeded, or at once if it already is. Returns a function
+   * that cancels the run. */
   onOver(run: () => void): () => void {
     if (this.isOver) {
       run();

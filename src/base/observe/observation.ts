@@ -47,7 +47,7 @@ export interface FinishedRequest {
   readonly apiKey?: string | null;
 }
 
-/** Statements of a request, without values. Observers receive it before the `request-finished` event. */
+/** Statements of a request, without values. Reported before the `request-finished` event. */
 export interface QueriedRequest {
   readonly kind: "request-queried";
   readonly status: number;

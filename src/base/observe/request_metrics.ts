@@ -31,7 +31,7 @@ const methods: ReadonlySet<string> = new Set(
 /** Maximum number of routes with separate series. Other routes are counted as `_other`. */
 const maxRoutes = 200;
 
-/** Maximum number of series of durations. Routes do not limit it: a database can raise any status. */
+/** Maximum number of series of durations. A database can raise any status for a route. */
 const maxSeries = 10_000;
 
 export class RequestMetrics {

@@ -57,7 +57,7 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly Sql[]): Sq
 /** Maximum bytes of a name in PostgreSQL, which truncates longer ones. */
 export const maxNameBytes = 63;
 
-/** Prefix of the names that svc adds to a statement. No alias or column that a client names may have it. */
+/** Prefix of the names that svc adds to a statement. Names of clients may not begin with it. */
 export const ownPrefix = "svc:";
 
 const utf8 = new TextEncoder();
