@@ -57,7 +57,7 @@ const tooManyTokens = {
   text: "Too many wrong tokens, try again in a minute\n",
 } as const;
 
-/** Returns whether the host is allowed. In HTTP/2, it is only in the URL. */
+/** Returns whether the host is allowed. In HTTP/2, only the URL contains the host. */
 function isAllowedHost(request: Request, allowedHosts: readonly string[]): boolean {
   const name = hostName(hostOf(request));
   if (name === null) return false;

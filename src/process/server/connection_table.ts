@@ -33,7 +33,7 @@ const maxContendedSendingMs = 30_000;
 const closingTimeoutMs = 1000;
 
 export interface OpenConnection extends ListMember<OpenConnection> {
-  /** Time of its last change of state, in milliseconds of the table's clock. */
+  /** Time of the connection's last change of state, in milliseconds of the table's clock. */
   since: number;
   /** Ends the connection at once. */
   readonly abort: () => void;
@@ -41,7 +41,7 @@ export interface OpenConnection extends ListMember<OpenConnection> {
   handling: number;
   /** Number of requests whose response is not completely sent. */
   open: number;
-  /** Whether the server closes it after all responses are sent. */
+  /** Whether the server closes the connection after all responses are sent. */
   isClosing: boolean;
   hasEnded: boolean;
 }

@@ -13,7 +13,7 @@ import type { WorkerLimit } from "../../base/observe/diagnostics.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { hostOf } from "../wings.ts";
 
-/** Returns the number of workers. Reports if it is lower than configured. */
+/** Returns the number of workers. Reports a number that is lower than configured. */
 export function countWorkers(
   config: CountedConfig,
   observe: (event: Observation) => void,

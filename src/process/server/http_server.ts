@@ -14,7 +14,7 @@ export interface ClientInfo {
    * a request's body when the response has ended. Absent if the runtime closes connections itself.
    */
   readonly close?: () => void;
-  /** Returns whether other clients wait for a connection. Absent if they never do. */
+  /** Returns whether other clients wait for a connection. Absent if no client ever waits. */
   readonly isContended?: () => boolean;
   /** Called when the whole body has arrived. Default: the end of the response shows that. */
   readonly bodyReceived?: () => void;
