@@ -50,7 +50,7 @@ export interface Statement {
   readonly role?: StatementRole;
   /** Position of the batch operation to which the statement belongs. Default: the whole transaction. */
   readonly operation?: number;
-  /** SQL with `$1` …; the text is also the key under which it is prepared. */
+  /** SQL with `$1` …. The text is also the key of its prepared statement. */
   readonly text: string;
   readonly params: readonly ParamValue[];
   readonly use: ResultUse;

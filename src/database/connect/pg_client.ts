@@ -41,7 +41,7 @@ export interface Client {
   readonly ssl: unknown;
   readonly processID: number | null;
   readonly secretKey: number | null;
-  /** Values that the server reported while it was connected. */
+  /** Parameters of the session, as the server has reported them. */
   parameters?: ReadonlyMap<string, string>;
 }
 
@@ -160,7 +160,7 @@ const systemReasons: ReadonlyMap<unknown, string> = new Map([
 
 function reasonOf({ code, severity, message }: PgFailure, host: string): string {
   if (code === "28P01" && !message.startsWith(wrongPassword)) {
-    // Tools look for the English words, which a message in another language does not contain.
+    // The English words come first: tools look for them, and the message may be translated.
     return `FATAL:  ${wrongPassword} (${message})`;
   }
   if (typeof severity === "string") return `${severity}:  ${message}`;

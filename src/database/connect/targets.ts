@@ -50,7 +50,7 @@ function rejectFile(): never {
   throw new Error("cannot read files in this runtime");
 }
 
-/** Parameters that `pg` calls by the same name, and the database. */
+/** Parameters that have the same name in `pg`, and the database. */
 const login =
   /^(?:user|password|dbname|(?:fallback_)?application_name|options|sslnegotiation|channel_binding)$/;
 

@@ -375,7 +375,7 @@ export class Connection {
   #finished({ pending, failure, body }: TransactionExecution): void {
     const changed = this.#parameters.first;
     if (changed !== undefined && !this.#inFlight[1]?.beginsClean) {
-      // PostgreSQL may have read or answered later transactions in another encoding or style.
+      // The connection ends, because later transactions may have used another encoding or style.
       return this.destroy(`a function changed ${changed}`);
     }
     if (pending !== emptyTransaction) {

@@ -32,7 +32,7 @@ export interface PendingTransaction extends ResultSettler {
 export interface StatementInFlight extends ReturningStatement {
   readonly text: string;
   readonly runsUserCode: boolean;
-  /** `planContext` for which the statement is prepared; null if it is valid for all. */
+  /** `planContext` of the prepared statement; null if the statement is valid in all contexts. */
   readonly context: string | null;
   /** Name of the prepared statement that this execution creates, or null. */
   readonly preparing: string | null;
@@ -48,7 +48,7 @@ type Settlement = "pending" | "resolved" | "rejected" | "requeued";
 export class TransactionExecution {
   readonly pending: PendingTransaction;
   readonly form: ExecutionForm;
-  /** Whether this is the second attempt, after the server refused the first before it began. */
+  /** Whether this is the second attempt. The server refused the first one before it began. */
   readonly isRetry: boolean;
   /** Whether ROLLBACK was sent after an error. */
   isRollingBack = false;
@@ -260,7 +260,7 @@ export class TransactionExecution {
   failed(error: ServerError): void {
     const { failure } = error;
     this.wasTerminated ||= error.isFatal;
-    // An error of ROLLBACK would hide the error before it.
+    // The first error is kept: an error of ROLLBACK would hide it.
     if (this.failure !== null) return;
     this.#isTerminatedUnbegun = error.isFatal && !this.#hasBegun;
     this.#isRefusedUnbegun = !this.#hasRunUserCode &&

@@ -10,7 +10,7 @@ interface PreparedStatement {
   lastUse: number;
 }
 
-/** Share of the limit that an eviction leaves, so that it runs once for many new statements. */
+/** An eviction leaves this share of the limit. So one eviction serves many new statements. */
 const shareAfterEviction = 0.9;
 
 /**

@@ -36,7 +36,7 @@ export class TransactionResults {
   #columns: ResultColumns = [];
   #isBodyTaken = false;
   #rows: TextRow[][];
-  /** The row that is arriving, without its last column. Only for results that keep rows. */
+  /** The row that is arriving, without its last column. Null if the result keeps no rows. */
   #row: (string | null)[] | null = null;
   #lastColumn: Uint8Array[] | null = null;
 

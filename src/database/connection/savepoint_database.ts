@@ -19,7 +19,7 @@ const options = {
 
 /**
  * Runs transactions one at a time as savepoints. Each sees the writes of the open transaction, and
- * nothing of concurrent transactions. They have the isolation level of the open one. Bodies
+ * nothing of concurrent transactions. They have the isolation level of the open transaction. Bodies
  * are complete, not streams.
  */
 export class SavepointDatabase implements Database {

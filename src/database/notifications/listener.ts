@@ -149,7 +149,7 @@ export class Listener {
     this.options.probe?.arrived(payload);
     const what = payloads.get(payload);
     if (what === undefined) return;
-    // Reloads of revocations are not reported here: they are frequent, and the load reports them.
+    // Reloads of revocations are not reported here: they are frequent, and their load is reported.
     if (what === "schema" || what === "config") {
       this.options.observe({ kind: "reload-requested", what, channel });
     }

@@ -23,7 +23,8 @@ export class NotificationProbe {
 
   constructor(private readonly options: NotificationProbeOptions) {}
 
-  /** Sends a notification. Calls `onResult` with whether it arrives within 5 s, unless sending fails. */
+  /** Sends a notification. Unless that fails, passes to `onResult` whether it arrives within 5
+   * s. */
   async start(channel: string, onResult: (result: ProbeResult) => void): Promise<void> {
     this.cancel();
     this.#onResult = onResult;
@@ -36,7 +37,7 @@ export class NotificationProbe {
       if (this.#expected === payload) this.cancel();
       return;
     }
-    // The notification arrived, or the probe was cancelled, before `notify` resolved: no timer.
+    // The probe needs no timer if it ended before `notify` resolved.
     if (this.#expected !== payload) return;
     this.#cancelTimer = schedule(() => this.#end("lost"), probeTimeoutMs);
   }

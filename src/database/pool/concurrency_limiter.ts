@@ -12,8 +12,8 @@ const stepMs = 0.2;
 const singleConnectionMs = 0.05;
 /** Round trip time up to which the server is considered near. */
 const nearMs = 0.3;
-/** Maximum number of transactions in one write. A transaction that was sent after another one, which
- * waits for a lock, cannot be moved to another connection. */
+/** Maximum number of transactions in one write. It is low for transactions that write: if one waits
+ * for a lock, all after it wait as well. */
 const maxTransactions = { reads: 16, writes: 4 } as const;
 /** Maximum total service time of the transactions in one write, in milliseconds. */
 const maxWriteMs = 1;
@@ -185,7 +185,7 @@ export class MinRoundTrip {
       this.#ms = Math.min(this.#ms * 1.001, ms);
       return ms - this.#ms;
     }
-    // The minimum is corrected if several transactions in one write took less time.
+    // A shorter time per transaction shows that the minimum was measured too high.
     const roundTrip = ms < this.#ms ? ms / transactions : this.#ms;
     return (ms - roundTrip) / (transactions - 1);
   }

@@ -252,7 +252,7 @@ export class Pool implements Database {
   /** Opens connections while there are more waiting transactions than connections being opened. */
   #openMore(): void {
     const { max } = this.options;
-    // An attempt may fail at once, and so change each of these conditions.
+    // The loop checks all conditions each time, because an attempt may fail at once.
     while (
       this.#opening < this.#queue.size && this.#connections.size + this.#opening < max &&
       !this.#isPausing
