@@ -104,8 +104,8 @@ export interface HandlerOptions extends HandlerConfig {
   readonly embeddedExtensions?: Readonly<Record<string, object>>;
   /**
    * `pooled` keeps connections for later requests. `per-request` opens and closes them with each
-   * request, for runtimes in which a socket cannot outlive the request. An error for embedded
-   * databases. Default: `per-request` in Cloudflare Workers, `pooled` elsewhere.
+   * request, for runtimes in which a socket cannot outlive the request. Embedded databases do not
+   * accept the option. Default: `per-request` in Cloudflare Workers, `pooled` elsewhere.
    */
   readonly connections?: Connections;
   /**

@@ -27,11 +27,11 @@ export interface Wing extends PathOpener {
   readonly commands?: readonly Command[];
   /** Data for the console, by path of the admin server. */
   readonly adminData?: (appState: AppState, options: AdminDataOptions) => AdminData;
-  /** Returns a watcher of the service of a process, which reports by `observe`. */
+  /** Returns a watcher of the process's service. The watcher reports by `observe`. */
   readonly watch?: (observe: (event: Observation) => void) => Watcher;
   /** Opens the console. `pool` returns the figures of all pools; null before the service exists. */
   readonly openConsole?: (pool: () => PoolCounts | null) => AdminConsole;
-  /** Opens services for many databases, in place of a single service. */
+  /** Opens the services of many databases, which replace the single service of a process. */
   readonly host?: HostOpener;
   readonly recordSql?: CommandContext["recordSql"];
 }

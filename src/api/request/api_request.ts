@@ -37,13 +37,13 @@ export interface ApiRequest {
   /** How the request indicates that its parameters are in the body. Default: they are not. */
   readonly queryForm?: QueryForm;
   readonly schema: string;
-  /** Whether a header named the schema, or several schemas are exposed. */
+  /** Whether the response names the schema: a header selected it, or several schemas are exposed. */
   readonly schemaNegotiated: boolean;
   readonly query: QueryParams;
   /** Row bounds of the root, by `limit`/`offset` and, for GET, `Range`. */
   readonly bounds: RowBounds;
   readonly preferences: Preferences;
-  /** Preconditions that apply; null for each of them without the option `etag-mode`. */
+  /** Preconditions that apply to the action. With `etag-mode` off, each is null. */
   readonly preconditions: Preconditions;
   /** Accepted media types, most preferred first. */
   readonly accept: readonly MediaRange[];

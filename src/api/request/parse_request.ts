@@ -80,7 +80,7 @@ export function parseHead(raw: RawRequest, config: RequestConfig): RequestHead {
   return { request, reader: received === undefined ? reader : { ...reader, isQuery: true } };
 }
 
-/** Returns whether `limit` and `offset` of the root have an effect with a method. */
+/** Returns whether `limit` and `offset` of the root have an effect with this method. */
 function limitsCount(method: string, { dialect }: RequestConfig): boolean {
   return dialect.writeParameters === "applied" || (method !== "PATCH" && method !== "DELETE");
 }

@@ -14,8 +14,8 @@ export interface Profile {
 
 const writing: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
-/** Returns the schema: of `Content-Profile` for writes, of `Accept-Profile` for reads. Throws `106`
- * if it is not exposed. */
+/** Returns the schema in `Content-Profile` for writes, in `Accept-Profile` for reads, or the
+ * default. Throws `106` if it is not exposed. */
 export function chooseSchema(
   { method, headers }: {
     readonly method: string;

@@ -19,7 +19,8 @@ const headerOf: Readonly<Record<QueryForm, string>> = {
   path: "Content-Location",
 };
 
-/** Returns `Accept-Query` for query requests. Adds the URL, unless it is too long or arguments are JSON. */
+/** Returns the URL, unless it is too long or arguments are JSON, and `Accept-Query` for query
+ * requests. */
 export function addressHeaders(
   { action, query: { canonical }, queryForm }: ApiRequest,
   prefix: "/" | "/rpc/",

@@ -26,7 +26,7 @@ export function adviceFor(fields: ErrorFields, context: AdviceContext): string |
   const advise = (fields.own ? ownAdvisers : databaseAdvisers).get(fields.code);
   const advice = fields.advice ?? advise?.(fields, context) ?? null;
   const first = corrected ?? hint;
-  // A name that resembles a known name may also be the name of a new object.
+  // Both hints are given: a name that resembles a known name may be the name of a new object.
   if (first !== null && advice !== null && advise === staleAdvice) {
     return `${quotable(first.replace(/\.$/, ""))}. ${advice}`;
   }

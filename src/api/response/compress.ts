@@ -69,7 +69,7 @@ function valueOf(name: string, headers: HeaderList): string | null {
   return null;
 }
 
-/** Returns headers with the tag of the representation that the client has. */
+/** Returns headers whose `ETag` is for the coding that the client has, as `If-None-Match` names it. */
 function namedTags(headers: HeaderList, ifNoneMatch: string): HeaderList {
   return headers.map(([name, value]) =>
     [name, name.toLowerCase() === "etag" ? namedTag(value, ifNoneMatch) : value] as const

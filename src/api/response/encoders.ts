@@ -20,7 +20,7 @@ const chunkBytes = 64 * 1024;
 const maxOpenStreams = 100;
 
 export interface EncoderOptions {
-  /** Null for a runtime without it. Default: the runtime's module. */
+  /** The module; null if the runtime lacks it. Default: the runtime's module. */
   readonly zlib?: BuiltinModule<"node:zlib"> | null;
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;

@@ -36,7 +36,7 @@ export function keptAnswer(
   return { status, headers: JSON.stringify(lasting), body: content };
 }
 
-/** Headers that belong to one exchange, in lower case. */
+/** Headers that are not stored, because they are valid for one exchange only; in lower case. */
 const momentary = /^(?:server|date|server-timing|access-control-.*)$/;
 
 /** A stored reply, or the information that the key was used for another request. */

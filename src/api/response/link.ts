@@ -66,7 +66,8 @@ function hasPositionInBody(
 
 const replacedNames = ["offset", "after", "before"] as const;
 
-/** Returns the links of a page by a cursor. A page that begins after a row has at least that row before it. */
+/** Returns the links of a page by a cursor. A page after a row has a previous page, with that
+ * row. */
 function cursorLinks({ direction, keys }: CursorPage, { root, columns, rows }: ReadPage): Links {
   const at = (name: "after" | "before", cursor: string) => [
     ...replacedNames.map((replaced) => ({ name: replaced, value: null })),
@@ -86,7 +87,7 @@ function cursorLinks({ direction, keys }: CursorPage, { root, columns, rows }: R
   ];
 }
 
-/** Returns the links for a range of known length. */
+/** Returns the links for a page by `limit` and `offset`; empty without a limit. */
 function offsetLinks(
   { bounds, query, headers }: ApiRequest,
   { root, rows, total }: ReadPage,
@@ -95,7 +96,7 @@ function offsetLinks(
   if (limit === null || limit === "0") return noLinks;
   const length = BigInt(limit);
   const { first } = bounds;
-  // If `Range` sets the length of the page, the query string lacks it.
+  // Links repeat `limit` of the query string. If `Range` limits the page, they add a `limit`.
   const isNamed = query.limit !== null && headers["range"] === undefined;
   const at = (offset: bigint) => [
     ...isNamed ? [] : [{ name: "limit", value: limit }],

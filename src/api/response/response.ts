@@ -73,7 +73,7 @@ export function respondToRead(
   return plan.read.showsSnapshot ? { ...ranged, snapshot: reply.columns.at(-1)! } : ranged;
 }
 
-/** Returns the headers of a page: its range, unless it is by a cursor, and links to other pages. */
+/** Returns the headers of a page: links to other pages, and the range of a page without cursor. */
 function pageHeaders(
   request: ApiRequest,
   plan: ReadPlanOf | CallPlanOf,
@@ -113,7 +113,7 @@ export function respondToCall(
 ): Reply {
   const { returns } = plan.call.routine;
   const columns = readResultMetadata(reply.columns, plan.tagging !== null);
-  // A function that returns one value or row has one row, even if a filter or an offset removes it.
+  // A function without a set reports one row, even if a filter or an offset removes the row.
   const metadata = returns.set ? columns : { ...columns, rows: 1 };
   const counted = totalOf(plan, metadata, null);
   const { total, countHeader } = boundedTotal(counted, request.preferences);
@@ -255,7 +255,7 @@ function totalOf(
   }
 }
 
-/** Returns the total, or the header `Svc-Count` if there are more rows than the request counts. */
+/** Returns the total or, if there are more rows than the request counts, the header `Svc-Count`. */
 function boundedTotal(
   counted: number | null,
   { count }: Pick<ApiRequest["preferences"], "count">,

@@ -23,7 +23,7 @@ const integerRanges: ReadonlyMap<string, bigint> = new Map([
 /** Types that accept any text, or that reject it with an SQLSTATE other than 22P02. */
 const textTypes = /^(text|character|character varying|name|citext|date|time|interval|ts|xml)/;
 
-/** By SQLSTATE: whether the type of a column or parameter permits the error. */
+/** By SQLSTATE: whether a value for this column or parameter can cause the error. */
 const refusals: Readonly<Record<string, (receiver: Receiver) => boolean>> = {
   "22001": ({ maxLength, baseType }) => maxLength !== null || /^bit\b/.test(baseType),
   "22003": ({ baseType }) => /^(smallint|integer|bigint|numeric|real|double|money)/.test(baseType),
@@ -36,7 +36,7 @@ const refusals: Readonly<Record<string, (receiver: Receiver) => boolean>> = {
 /** Maximum number of listed columns. A longer list does not help. */
 const maxListed = 5;
 
-/** Names the column or parameter whose type a value does not match, or all that are possible. */
+/** Names the column or parameter whose type a value does not match; if unknown, all candidates. */
 export function valueAdvice({ code }: { readonly code: string }, context: AdviceContext) {
   const receivers = receiversOf(context)?.filter((receiver) => refusals[code]!(receiver)) ?? [];
   const { misfits, fitting } = sortedFilters(receivers, context);
@@ -61,7 +61,7 @@ export function valueAdvice({ code }: { readonly code: string }, context: Advice
     : `The ${only.kind} ${only.name} is ${typeOf(only)}`;
 }
 
-/** Sorts the columns and parameters in the query string by whether their values match the type. */
+/** Divides the columns and parameters in the query string: their values match the type, or do not. */
 function sortedFilters(receivers: readonly Receiver[], { raw }: AdviceContext) {
   const params = paramsOf(raw.query);
   const isGrouped = params.some(({ name }) => /^(not\.)?(and|or)$/.test(name));
@@ -79,7 +79,7 @@ function sortedFilters(receivers: readonly Receiver[], { raw }: AdviceContext) {
   return { misfits, fitting };
 }
 
-/** Returns the operands of a filter; undefined if their type is not the type of the column. */
+/** Returns the operands of a filter; undefined if an operator takes operands of another type. */
 function operandsOf(filter: string): readonly string[] | undefined {
   const [, operator, text = ""] = /^(?:not\.)?(eq|neq|gte?|lte?|isdistinct|in)\.(.*)$/s
     .exec(filter) ?? [];

@@ -24,8 +24,8 @@ export interface ReadingRequest {
   };
 }
 
-/** Returns a transaction with the data that a database with standbys needs. `operation` is the
- * request that a standby may execute; null if only the primary may. */
+/** Returns a transaction with the data that a database with standbys needs. `operation` is a
+ * request that a standby may execute; null for the primary only. */
 export function withReplicas(
   { raw, context, identity }: ReadingRequest,
   transaction: Transaction,

@@ -34,7 +34,7 @@ interface ExplainedNode {
   readonly Plans?: readonly ExplainedNode[];
 }
 
-/** Returns the cost of a query. If rows are sent one by one, this is the cost of the CTEs alone. */
+/** Returns the cost of a query. If rows are sent one by one, the CTEs alone compute them. */
 function costOf(plan: ExplainedNode | undefined): unknown {
   const tables = plan?.Plans?.filter((node) => node["Subplan Name"]?.startsWith("CTE ")) ?? [];
   if (!tables.some((node) => node["Subplan Name"] === `CTE ${ownPrefix}rows`)) {

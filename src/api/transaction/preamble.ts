@@ -58,7 +58,7 @@ export interface TransactionOwner {
   readonly loginSetsTimeout: boolean;
   /** Default: {@linkcode noIdentifiers}. */
   readonly identifiers?: RequestIdentifiers;
-  /** Whether commands repeat settings, because Citus forwards commands to workers. Default: false. */
+  /** Whether SET commands repeat settings, for workers of Citus. Default: false. */
   readonly usesSetCommands?: boolean;
 }
 
@@ -74,7 +74,7 @@ export type SharedSettings = Pick<
   "overrides" | "role" | "roleSettings" | "searchPath" | "timeoutMs" | "timezone"
 >;
 
-/** Returns the settings that all requests with the same plan and role share. A batch has no plan. */
+/** Returns the settings that requests with the same plan and role share. A batch has no plan. */
 export function sharedSettings(
   { schema, preferences: { timezone } }: Pick<DescribedRequest, "preferences" | "schema">,
   plan: DataPlan | RootPlan | null,
@@ -208,7 +208,7 @@ export function preRequestStatement(
 /**
  * Returns the settings statement and, if Citus distributes tables, commands that repeat some
  * settings: the search path, the time zone, and the settings that policies read. Policies are
- * evaluated on workers. Citus forwards `SET LOCAL` in a block to them, but never `set_config()`.
+ * evaluated on workers, to which Citus forwards `SET LOCAL` in a block, but never `set_config()`.
  * The role is not repeated: Citus connects to workers as the current user, which is the owner in a
  * SECURITY DEFINER function.
  */
@@ -226,10 +226,10 @@ export function withCommands(
   ];
   return [
     command(sql`citus.propagate_set_commands = 'local'`),
-    // The identifiers of this path are already quoted. The statement `all` sets the path as one text.
+    // `searchPath` is a list of quoted identifiers, which `all` passes as one text.
     command(sql`search_path to ${tableSql(searchPath)}`),
     all,
-    // Reads over several connections would forbid a later write to a reference table.
+    // Otherwise, reads over several connections would forbid a later write to a reference table.
     ...batchPosition === null ? [] : [command(sql`citus.multi_shard_modify_mode = 'sequential'`)],
     ...values.flatMap(([name, value]) =>
       value === null ? [] : [command(sql`${ident(...name.split("."))} = ${settingLiteral(value)}`)]

@@ -135,10 +135,10 @@ function maxRowsCheck(
   return [{ ...none(resultColumn.more), error: () => errors.moreRows(cutAt) }];
 }
 
-/** Checks the range of a call that may write, so that it is rolled back if the response is 416. */
+/** Checks the range of a call that may write, so that a call with status 416 is rolled back. */
 function rangeCheck({ bounds: { first } }: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
   const mayWrite = plan.kind === "call" && plan.call.access === "read write";
-  // A bounded count does not show whether the range begins after the last row.
+  // No check with a bounded count, which does not show whether the range begins after the last row.
   const isCounted = mayWrite && plan.count.kind === "exact" && plan.count.bound === null;
   if (!isCounted || first === 0n) return noChecks;
   const error = (total: number) => rangeBeyond(first, total);

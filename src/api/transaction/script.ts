@@ -48,7 +48,7 @@ interface CompiledOperation {
   readonly planContext: string;
 }
 
-/** Requests whose scripts differ only by parameters, and the parts that their operations share, by role. */
+/** Requests whose scripts differ only by parameters. `compiled` has the common parts, by role. */
 export interface ScriptKind {
   readonly compiled: Map<string, CompiledOperation>;
 }
@@ -105,7 +105,7 @@ export interface RequestWork {
 
 /** A body in chunks. Each chunk is a parameter of one execution of the main statement. */
 export interface DividedParam {
-  /** The parameter's value in the query. */
+  /** The value that marks the parameter in the query. */
   readonly placeholder: ParamValue;
   readonly pieces: Iterable<Uint8Array>;
 }
@@ -114,7 +114,7 @@ export interface RequestScript {
   /** The transaction with all its statements and its planned end. */
   readonly transaction: Transaction;
   readonly end: TransactionEnd;
-  /** By ascending position; each takes a round trip. With a limit, the transaction is a block. */
+  /** Limits by ascending position of their statements. Each takes a round trip, in a block. */
   readonly costLimits: readonly CostLimit[];
   /** The checks of each operation's result. */
   readonly checks: readonly (readonly ResultCheck[])[];
@@ -308,7 +308,7 @@ class ScriptBuilder {
   planContext: string | null = null;
   readonly #work: RequestWork;
   readonly #form: ScriptForm;
-  /** Names of the settings that belong to functions of earlier operations. */
+  /** Names of settings that functions of earlier operations have, and that later operations reset. */
   #restored: readonly string[] = noNames;
 
   constructor(work: RequestWork, form: ScriptForm) {
@@ -356,7 +356,7 @@ class ScriptBuilder {
     for (const { statement } of referenceChecks) {
       this.add({ ...statement, role: "reference", operation: index });
     }
-    // The estimate goes first: the body may be on its way to the client when a later statement runs.
+    // The estimate goes first: the client may get the body while a later statement runs.
     if (query.estimate !== null) place(query.estimate);
     const { maxCost } = compiled;
     if (divided === null && maxCost !== null) {

@@ -61,7 +61,7 @@ export function runTransaction(
     : timing.measure(() => database.transaction(transaction, caller));
 }
 
-/** Decides about the commit by the results: throws for a rollback. Returns the last statements. */
+/** Decides by the results. Throws to roll back; returns the statements to run before COMMIT. */
 type CloseScript = (finished: FinishedScript) => readonly Statement[];
 
 export class ScriptRun {
@@ -157,7 +157,7 @@ export class ScriptRun {
     };
   }
 
-  /** Whether the results can prevent the commit: by their checks or size, or as an answer to store. */
+  /** Whether the commit must wait for the results: they are checked, limited in size, or stored. */
   get #isDecided(): boolean {
     const { transaction: { access }, end, checks } = this.#script;
     const { operations, batch, key } = this.#work;
@@ -278,7 +278,7 @@ export class ScriptRun {
     return this.#refusedBefore(index) ?? new OperationError(error, facts);
   }
 
-  /** Whether the batch's time ended while it waited for another connection, because one was lost. */
+  /** Whether the batch's time ended in the queue, to which a lost connection had returned it. */
   #isOverdue(error: unknown): boolean {
     return isError(error, errors.requestTimeout) && this.#request.deadline?.isOver !== true;
   }
@@ -319,8 +319,7 @@ class Steps {
   }
 }
 
-/** Returns the columns of a result, with its number of rows added to the previous results'
- * number. */
+/** Returns the columns of a result, with the number of rows increased by the number in `before`. */
 function withRowsOf(columns: ResultColumns, before: ResultColumns): ResultColumns {
   const rows = columns[resultColumn.rows] ?? null;
   if (rows === null) return columns;

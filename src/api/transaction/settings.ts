@@ -76,7 +76,7 @@ export function settingsStatement(
   const all = columns(form, plainParams(settings), {
     beforeRole: [
       ...(timeoutMs === null ? [] : timeout(timeoutMs)),
-      // A function may have left another role on the connection.
+      // The login role comes first: a function may have left another role on the connection.
       ...(restored.length + roleSettings.length === 0 ? [] : [loginRole]),
       ...restored.map((name) => sql`${setConfig}(${param(name)}, null, true)`),
       ...named(roleSettings),
@@ -90,7 +90,7 @@ export function settingsStatement(
   return { ...compile(renderSettings(all)), use: "none", isShared: true };
 }
 
-/** Sets each claim with a valid name as `request.jwt.claim.<name>`. The text does not depend on the claims. */
+/** Sets each claim with a valid name as `request.jwt.claim.<name>`. The text is the same for all claims. */
 export function claimSettings(claims: string): Statement {
   const fragment = sql`select ${setConfig}('request.jwt.claim.' || key, value, true)
 from pg_catalog.json_each_text(${param(claims)}::pg_catalog.json)
@@ -163,7 +163,7 @@ function requestParams(settings: TransactionSettings): readonly string[] {
   return [claims, method, path, JSON.stringify(headers), JSON.stringify(cookies)];
 }
 
-/** Resets values that a function may have left on the connection; NULL is the connection's default. */
+/** Resets values that a function may have left on the connection. NULL resets to the default. */
 const resets = [
   ...["response.headers", "response.status"].map((name) => setting(name, sql`''`)),
   setting("timezone", sql`null`),
@@ -173,10 +173,10 @@ const resets = [
 const committed = setting("transaction_isolation", sql`'read committed'`);
 
 const formSettings: Readonly<Record<SettingsForm, readonly Sql[]>> = {
-  // Statements as short as these are interpreted faster than they are compiled to machine code.
+  // Without JIT: interpreting short statements takes less time than compiling them.
   block: [setting("jit", sql`'off'`)],
   "read only": [committed, setting("transaction_read_only", sql`'on'`)],
-  // Fails if the transaction has begun as read only. On a standby, it always has.
+  // Fails if the transaction has begun as read only, except on a standby, where each is read only.
   "read write": [
     committed,
     setting("transaction_read_only", sql`pg_catalog.pg_is_in_recovery()::pg_catalog.text`),
@@ -187,7 +187,7 @@ function plainParams(settings: TransactionSettings): readonly ParamValue[] {
   return [settings.searchPath, settings.role, ...requestParams(settings)];
 }
 
-/** Returns a precompiled statement, for settings without overrides and settings of the role. */
+/** Returns a precompiled statement for settings that have no overrides and no role settings. */
 function plainStatement(settings: TransactionSettings, form: SettingsForm): Statement {
   const { requestId, applicationName, batchPosition, timeoutMs } = settings;
   const [searchPath = "", ...others] = plainParams(settings);
@@ -227,8 +227,8 @@ function plainTextsOf(form: SettingsForm): readonly string[] {
   });
 }
 
-/** Renders `select where (set_config(…) || …) is null`. The operator evaluates all calls. None
- * returns NULL, so that no row is sent. */
+/** Renders `select where (set_config(…) || …) is null`. The operator evaluates all calls. No call
+ * returns NULL, so that PostgreSQL sends no row. */
 function renderSettings(settings: readonly Sql[]): Sql {
   return sql`select where (${join(settings, sql` operator(pg_catalog.||) `)}) is null`;
 }

@@ -10,8 +10,9 @@ import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { accessOf, isolationOf } from "./data_plan.ts";
 import type { RequestOperation } from "./script.ts";
 
-/** Returns whether a read runs no volatile function, so that the primary can repeat it. Both can
- * demand the primary: the client by `Prefer`, the database by the comment tag `@primary`. */
+/** Returns whether a standby may execute a read: it runs no volatile function, so that the primary
+ * can repeat it. The client can demand the primary by `Prefer`, and the database by the comment tag
+ * `@primary`. */
 export function mayUseStandby(
   { request: { preferences }, planned: { plan } }: RequestOperation,
   { defaults, config, cache }: {

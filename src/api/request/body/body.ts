@@ -16,7 +16,7 @@ import {
   maxWholeBytes,
 } from "./divided_body.ts";
 
-/** Bodies up to this size are read before the relation is looked up, so that syntax errors take precedence. */
+/** Bodies up to this size are read before the look-up of the relation: syntax errors take precedence. */
 const maxShortBytes = 64 * 1024;
 /** Bodies up to this size are received by one call of the runtime, which is the fastest way. */
 const maxPieceBytes = 4 * 1024;
@@ -26,8 +26,8 @@ const bufferBytes = 256 * 1024;
 const growthFactor = 1024;
 /** Number of bytes that are copied between two pauses. To copy them takes some milliseconds. */
 const copyBytes = 4 * 1024 * 1024;
-/** Maximum payload. PostgreSQL rejects messages of 1 GiB (`MaxAllocSize`); the difference is left
- * for other parameters. */
+/** Maximum payload. PostgreSQL rejects messages of 1 GiB (`MaxAllocSize`), which also contain other
+ * parameters. */
 const maxPayloadBytes = 1023 * 1024 * 1024;
 
 /** Checks of a long body before it has arrived completely. Default: none. */
@@ -36,8 +36,8 @@ export interface LongBodyChecks {
   readonly head?: () => void;
   /** Runs when the decoder knows the keys of the body. */
   readonly keys?: OnKeys;
-  /** Returns whether several statements may insert the rows of the payload; for null, whether
-   * this is possible for some payload. Default: it is never possible. */
+  /** Returns whether several statements may insert the rows of the payload. Null means any payload.
+   * Default: they may not. */
   readonly isDivisible?: (payload: Payload | null) => boolean;
 }
 
@@ -157,7 +157,7 @@ function mayBeDivided(expected: number, { isDivisible }: LongBodyChecks): boolea
   return Number.isNaN(expected) || (expected > maxWholeBytes && isDivisible(null));
 }
 
-/** Divides a long body. Returns null if it is not divided; `collected` then has the output of `decoded`. */
+/** Divides a long body. Returns null if it is not divided; `collected` then has its bytes. */
 async function divideLongBody(
   collected: Collected,
   decoded: AsyncGenerator<Uint8Array>,

@@ -41,7 +41,8 @@ export type Payload =
   | {
     /** JSON text of an object or an array, which is sent to PostgreSQL unchanged. */
     readonly kind: "json";
-    /** As received; `{}` for the empty body of a call, and `[]` for rows that are a scalar. */
+    /** The text as received; `{}` for the empty body of a call, `[]` for a scalar in place of
+     * rows. */
     readonly text: Uint8Array;
     /** Set for a call whose body contains no arguments: a scalar, or an array with elements other
      * than objects of the same keys. Default: an object, or objects of the same keys. */

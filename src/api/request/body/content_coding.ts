@@ -13,7 +13,7 @@ const chunkBytes = 64 * 1024;
 const countedSliceBytes = 16 * 1024;
 /** Up to this decoded size, the ratio of decoded to received bytes is not checked. */
 const minCheckedBytes = 1024 * 1024;
-/** Maximum of this ratio. JSON and CSV rarely shrink to less than a hundredth; bombs shrink to a thousandth. */
+/** Maximum ratio of decoded to received bytes. JSON and CSV rarely exceed 100; bombs reach 1000. */
 const maxRatio = 200;
 
 const zlib = builtinModule("node:zlib");

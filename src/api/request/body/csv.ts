@@ -39,7 +39,7 @@ export class CsvDecoder implements BodyDecoder {
   /** Text of the current field. */
   #field = "";
   #isQuoted = false;
-  /** Number of complete fields in the current record, and of all characters in it. */
+  /** Numbers in the current record: complete fields, and all characters. */
   #column = 0;
   #recordLength = 0;
   readonly #names: string[] = [];
@@ -191,8 +191,8 @@ export class CsvDecoder implements BodyDecoder {
     this.#place = "record start";
   }
 
-  /** Ends a row. A function uses only the first row, unless a name is empty: all rows may then be
-   * the value of a single unnamed parameter. */
+  /** Ends a row. A function uses only the first row. If a name is empty, all rows may be the value
+   * of a single unnamed parameter. */
   #endRow(): void {
     const [fields, names] = [this.#column, this.#names.length];
     if (fields !== names) {

@@ -49,7 +49,7 @@ export class JsonDecoder implements BodyDecoder {
     if (this.#isEmptyCall) return noBytes;
     const { kind } = this.#scan.end();
     if (kind === "malformed") throw errors.invalidJson(this.#scan.problem);
-    // A function may take any value as a whole.
+    // Only rows must have the same keys: a function may take any value as a whole.
     if (kind === "mixed" && this.#takes === "rows") throw errors.mixedKeys();
     return noBytes;
   }

@@ -76,7 +76,7 @@ export class RowCutter {
   readonly #spool: Pick<BodyFile, "append" | "endPiece">;
   /** Bytes of the array that is being stored. */
   #length = 0;
-  /** Whether the comma between two arrays has not arrived yet. */
+  /** Whether an array has ended, and the comma before the next row has not arrived. */
   #isBetween = false;
 
   constructor(spool: Pick<BodyFile, "append" | "endPiece">) {
@@ -88,7 +88,7 @@ export class RowCutter {
     let start = 0;
     if (this.#isBetween) {
       start = bytes.indexOf(comma) + 1;
-      // The text has only blanks or `]`.
+      // Without a comma, the text has only blanks or the end of the array, which are dropped.
       if (start === 0) return;
       this.#isBetween = false;
       this.#append(beginArray);

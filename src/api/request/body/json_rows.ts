@@ -50,7 +50,7 @@ export class JsonRowsScan {
   #uncounted = 0;
   /** Index of the key that is expected next, if the row has the order of the first row. */
   #next = 0;
-  /** Number of different keys of the current row. */
+  /** Number of different keys that the current row has so far. */
   #distinct = 0;
   #count = 0;
   /** Whether an element is not an object, or has other keys than the first row. */

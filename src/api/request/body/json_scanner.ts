@@ -46,12 +46,12 @@ export class JsonScanner {
   readonly #open: number[] = [];
   /** Checks the UTF-8 of chunks from the first non-ASCII character on; null before it. */
   #utf8: TextDecoder | null = null;
-  /** The first part of a row's key that continues in the next chunk, or null. */
+  /** The first part of a key that continues in the next chunk; null if no key is cut. */
   #cutKey: NameBuffer | null = null;
   #expects: number = expects.value;
   /** State inside a string, a number, `true`, `false` or `null`. */
   #place: number = inText;
-  /** Nesting depth of a row's members; 0 before the first value. */
+  /** Nesting depth in which rows have their members: 1 or 2; 0 before the first value. */
   #rowDepth = 0;
   /** Whether the text is neither an object nor an array. */
   isScalar = false;
@@ -273,9 +273,9 @@ export class JsonScanner {
   }
 }
 
-/** States in a string: between characters, after a backslash, before the last four digits. */
+/** States in a string: between characters, after a backslash, four hex digits left, one left. */
 const [inText, escape, hex4, hex1] = [0, 1, 2, 5] as const;
-/** The states after the closing quote, and in a malformed string. */
+/** States at the end of a scan: after the closing quote, and in a malformed string. */
 const [ended, invalid] = [-2, -1] as const;
 
 /** Returns the state after a byte of an escape. */

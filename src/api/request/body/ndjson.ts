@@ -76,7 +76,7 @@ export class NdjsonDecoder implements BodyDecoder {
 
   end(): Uint8Array {
     this.#endLine();
-    // A last line without a line feed ended with the previous output.
+    // The body is not divided here: the last row ended in the previous output.
     this.#lastRowEnd = -1;
     return this.#rows === 0 ? noRows : endArray;
   }

@@ -4,10 +4,10 @@ import { group } from "./logic_grammar.ts";
 import type { Filter, LogicTree } from "./query_types.ts";
 import { type OperandSpan, Scanner } from "./scanner.ts";
 
-/** An operand: a text, or the elements of a list. */
+/** The position of an operand: a text, or the elements of a list. */
 export interface OperandPlace {
   readonly span: OperandSpan;
-  /** The condition of the operand. Its field is null if the parameter's name is the field. */
+  /** The condition that has the operand. `field` is null if the parameter's name is the field. */
   readonly condition: Pick<Filter, "operand" | "operation"> & {
     readonly field: Filter["field"] | null;
   };

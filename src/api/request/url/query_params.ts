@@ -42,7 +42,7 @@ type WholeName = "select" | "columns" | "on_conflict";
 /** Names of which the first parameter with a value applies. */
 type SingleName = "on" | "lock" | "conflictIndex" | "conflictColumns" | "conflictWhere";
 
-/** `levels`: the parameters for nested items of `columns`. */
+/** Kinds of parameters that may repeat. `levels`: the parameters for nested items of `columns`. */
 type ListName = SingleName | "levels" | "order" | "logic" | "limits" | "texts" | "filters";
 
 /** The kinds of parameters that have no effect, for each mode. */
@@ -327,8 +327,8 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
   return { filters, filterNames, clauses, callArguments };
 }
 
-/** Returns whether a value is a clause or filter that PostgREST does not have. If a parameter of the
- * function has the name, the value is its argument. */
+/** Returns whether PostgREST lacks an operation. A value with it is an argument if a parameter of
+ * the function has the name. */
 export function isArgumentOrFilter({ kind }: Operation): boolean {
   return kind === "column" || kind === "similar";
 }

@@ -75,12 +75,12 @@ export type Operation =
   | { readonly kind: "is"; readonly word: IsWord }
   | { readonly kind: "isdistinct"; readonly value: string }
   | { readonly kind: "similar"; readonly operator: SimilarityOperator; readonly value: string }
-  /** A comparison with another value of the row: `gt(col).other`. */
+  /** A comparison with a second value of the row: `price=gt(col).cost`. */
   | {
     readonly kind: "column";
     readonly operator: SimpleOperator | "isdistinct";
     readonly operand: Operand;
-    /** `n.lt(excluded).n`: the value is taken from the row that an upsert proposes. */
+    /** `n.lt(excluded).n`: the second value is in the row that an upsert proposes. */
     readonly isExcluded: boolean;
   }
   | {
@@ -93,10 +93,10 @@ export type Operation =
 export interface Filter {
   readonly kind: "filter";
   readonly field: Field;
-  /** The compared value, if it is more than the field. `field` is then the value's first name. */
+  /** The compared value, if it is more than a field. `field` is then the first name in the value. */
   readonly operand?: Operand;
-  /** Whether a column that has the field's name takes precedence over `operand`. Set if the name of
-   * a parameter is the compared value. */
+  /** Set if `operand` was read from the name of a parameter. A column with the name `field` then
+   * takes precedence over `operand`. */
   readonly prefersColumn?: true;
   readonly negated: boolean;
   readonly operation: Operation;
@@ -128,7 +128,7 @@ export interface OrderTerm {
   /** Name or alias of a to-one embed of the same level, for `order=rel(col)`. */
   readonly relation: string | null;
   readonly field: Field;
-  /** The value to sort by, if it is more than the field. */
+  /** The value to sort by, if it is more than a field. */
   readonly operand?: Operand;
   readonly direction: "asc" | "desc" | null;
   readonly nulls: "first" | "last" | null;
@@ -178,7 +178,7 @@ export interface NestedItem {
 export interface ColumnTree {
   /** An error if the text cannot be parsed as a tree. */
   readonly items: readonly ColumnItem[] | ServiceError;
-  /** Last name of a list of names that ignored text follows; null without such a list. */
+  /** The last name, if the text is a list of names followed by text that is ignored; otherwise null. */
   readonly listEnd: string | null;
 }
 
@@ -241,7 +241,7 @@ export interface QueryParams {
   readonly conflictWhere: LogicGroup | null;
   /** PATCH: the columns by which rows of the body match rows of the relation; null if absent. */
   readonly on: readonly string[] | null;
-  /** `having` and similar clauses. On GET and HEAD of a function, an argument may have such a name. */
+  /** Clauses such as `having`. In GET and HEAD of a function, an argument may have the same name. */
   readonly clauses: readonly NamedClause[];
   /** Texts of `@name` parameters. */
   readonly texts: ReadonlyMap<string, string>;

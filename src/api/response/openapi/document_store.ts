@@ -21,7 +21,8 @@ export interface StoredDocument {
   readonly length: number;
   /** Entity tag without its quotes. */
   readonly tag: string;
-  /** Returns the content. A document too long to store is written again at the pace of the reader. */
+  /** Returns the content. A document that is not stored is written again, at the pace of the
+   * reader. */
   readonly open: () => Pick<Reply, "content" | "ended">;
 }
 

@@ -42,7 +42,7 @@ export function batchPath(vendor: string, headers: V2Headers) {
 interface V2Form {
   /** Keys of the parameters, in order. `filters` and `body` become parameters of the relation. */
   readonly parameters: readonly string[];
-  /** Null if the response contains rows of the relation. */
+  /** The responses; null for a response with rows of the relation. */
   readonly responses: unknown;
 }
 

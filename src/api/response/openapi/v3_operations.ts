@@ -170,7 +170,7 @@ function headerReferences(...names: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, reference("components", "headers", name)]));
 }
 
-/** Returns the response with rows of a relation, after the component key of the response. */
+/** Returns an entry of the component responses: the key, and the response with rows of a relation. */
 export function rowsResponse(
   { relation: { name } }: DescribedRelation,
   { vendor, bookmarkHeader }: Pick<OperationContext, "vendor" | "bookmarkHeader">,
