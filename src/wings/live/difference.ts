@@ -12,7 +12,7 @@ export interface ChangedRow {
 /** Reads the key of a line, as a deleted row. Returns null if only the whole line identifies the row. */
 export type ReadLineKey = (line: string) => ChangedRow | null;
 
-/** Changes between two contents, in the order in which clients apply them. */
+/** Changes from one result to the next, in the order in which clients apply them. */
 export type Difference = Readonly<Record<"delete" | "update" | "insert", readonly ChangedRow[]>>;
 
 /** Additional bytes of a row in memory, and of its message. */
@@ -48,7 +48,7 @@ function isExact(value: unknown): boolean {
 
 /** The rows of a result as lines of JSON. */
 export class ResultRows {
-  /** Keys by slot. A slot is a line, followed by a line end and a number if the result repeats the line. */
+  /** Keys by slot. A slot is a line. If the result repeats the line, a line end and a number follow it. */
   #keys = new Map<string, string>();
   readonly #slots = new Map<string, string>();
   sum = 0n;
@@ -106,7 +106,7 @@ export class ResultRows {
     return { next, added };
   }
 
-  /** Returns a key that no other row has. A result may contain a key of the table several times. */
+  /** Returns a key that no other row has, because a result may contain a key of the table several times. */
   #freeKey(key: string): string {
     let free = key;
     for (let number = 2; this.#slots.has(free); number++) free = `${key}/${number}`;

@@ -186,7 +186,7 @@ export class LiveEndpoint {
     return streamReply(stream.body.stream, this.#headers(params, group.offset));
   }
 
-  /** Returns the time at which the token expires, or after `ms` if that is earlier. */
+  /** Returns the earlier of two times: the end of the token, and `ms` from now. */
   #endOf({ identity }: LiveQuery, ms: number): number {
     const { exp = Infinity } = JSON.parse(identity.claims) as { readonly exp?: number };
     return Math.min(this.groups.options.time() + ms, exp * 1000);

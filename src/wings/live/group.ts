@@ -1,4 +1,4 @@
-/** Live queries with a common result: one query with one role and claims. @module */
+/** A group of live queries: clients of one query with the same role and claims share its result. @module */
 import type { LiveConfig } from "./live_options.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import { liveErrors } from "./live_errors.ts";
@@ -94,7 +94,7 @@ export class LiveGroup {
   readonly #rows = new ResultRows();
   readonly #subscribers = new Set<Subscriber>();
   readonly #abort = new AbortController();
-  /** Batches. Each has the sum of the content before it, and the `xmax` of the content after it. */
+  /** Batches of changes. `from` is the sum of the content before a batch; `xmax` is for the content after it. */
   #log: { readonly from: bigint; readonly xmax: bigint; readonly batch: MessageBatch }[] = [];
   #state: GroupState = "idle";
   /** Whether a run is due that has not begun. */
@@ -328,7 +328,7 @@ export class LiveGroup {
 
   #resize(): void {
     const log = this.#log.reduce((sum, { batch }) => sum + batch.bytes, 0);
-    // Half of `#rows.bytes` is for one encoding of the messages. Only the rest of `#whole` is added.
+    // `#rows.bytes` includes the messages once, as half of its bytes. Only what `#whole` needs beyond is added.
     const other = Math.max(0, (this.#whole?.bytes ?? 0) - this.#rows.bytes / 2);
     const bytes = groupOverheadBytes + 2 * textBytes(this.key) + this.#rows.bytes + log + other;
     this.groups.bytes += bytes - this.#bytes;

@@ -14,8 +14,8 @@ export const scopeTypes = {
   varchar: /^/,
 } as const;
 
-/** A filter `<column>=eq.<value>` of a query. Records with another value of the column cannot
- * change its result. */
+/** A filter `<column>=eq.<value>` of a query. Records of rows with another value of the column cannot
+ * change the query's result. */
 export interface LiveScope {
   readonly column: string;
   readonly type: keyof typeof scopeTypes;
@@ -46,8 +46,8 @@ export function interestOf(tables: DependentTables, root: ReadNode, query: strin
   }));
 }
 
-/** Returns the value of a filter in the query string, if it has the form that PostgreSQL prints;
- * otherwise null. The plan cannot be used, because it may lack values. */
+/** Returns the value of a filter if it has the form that PostgreSQL prints; otherwise null. Reads the
+ * query string, because the plan may lack values. */
 function comparedValue(query: string, { column, type }: LiveScope): string | null {
   const filters = splitQuery(query).filter(({ name }) => name === column);
   const [, value] = /^eq\.(.*)$/s.exec(filters[0]?.value ?? "") ?? [];

@@ -22,7 +22,7 @@ export async function openEndpoint(host: McpHostFacts): Promise<McpEndpoint> {
     const { path, request: { method, headers }, snapshot: { config } } = message;
     if (path !== config.mcpPath) return metadataReply(message);
     if (method !== "POST") return methodNotAllowed("POST");
-    // Browsers send `Origin`. A foreign page must not use the network or the cookie of its visitor.
+    // Refuses pages of other origins: they must not use the network or the cookie of their visitor.
     const origin = headers.get("origin");
     if (origin !== null && config.mcpAllowedOrigins?.includes(origin) !== true) {
       throw host.errors.foreignOrigin();
@@ -73,7 +73,7 @@ async function receive(
   }
   const response = await answer(new Session(host, message, identity, facts), body);
   const { status } = response;
-  // The library sets `Connection`, which only the server may set (RFC 9110, section 7.6.1).
+  // Removes `Connection`, which only the server may set (RFC 9110, section 7.6.1).
   const headers = [...response.headers].filter(([name]) => name !== "connection");
   // The content is one chunk, because the library answers messages of 2025 by a stream with one event.
   const content = response.body === null ? null : await response.bytes();

@@ -167,7 +167,7 @@ export function contentResult(
   }
 }
 
-/** Returns `GET /film?limit=3 as web_user`. */
+/** Returns a text about a request: `GET /film?limit=3 as web_user`. */
 export function requestLine(
   { method, path, query }: Pick<McpCall, "method" | "path" | "query">,
   { identity }: Session,

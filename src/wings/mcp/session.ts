@@ -87,7 +87,7 @@ export class Session {
     return JSON.parse(text) ?? { comment: null, privileges: [], functions: [], overloads: [] };
   }
 
-  /** Reports a write to the log. `rows` is null if it failed or returned no rows. */
+  /** Reports a write to the log. `rows` is null if the write failed or returned no rows. */
   reportWrite(
     { method, path, query }: Pick<McpCall, "method" | "path" | "query">,
     { status, rows }: Pick<AgentWrite, "rows" | "status">,

@@ -47,7 +47,7 @@ export async function readResult(reply: McpReply): Promise<ResultContent> {
   return { kind: "rows", rows: value, total, isCut: headerOf("svc-truncated", reply) !== null };
 }
 
-/** Returns the parsed JSON, or the text, because a user-defined media type may not be JSON. */
+/** Returns the parsed JSON. Returns other texts unchanged: a user-defined media type may not be JSON. */
 function parseOrText(text: string): unknown {
   try {
     return parseExactly(text);
@@ -96,8 +96,8 @@ export function tooLongText(bytes: number | null): string {
   return `The result has ${size}, 64 kB are allowed: select fewer columns or rows`;
 }
 
-/** Returns a successful result. Its text is the summary, and the data between random marks, which
- * the data cannot contain. */
+/** Returns a successful result. Its text has the summary, then the data between random marks. The
+ * data cannot contain the marks. */
 export function dataResult(
   summary: string,
   data: unknown,

@@ -48,7 +48,7 @@ const tools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
   ["delete_rows", { run: deleteRows, isUsable: has("delete") }],
 ]);
 
-/** Returns the tools of a configuration, except tools for single functions. */
+/** Returns the tools that a configuration permits, except tools for single functions. */
 function configuredTools({ mcpTools, mcpWrite }: McpConfig): readonly ToolDefinition[] {
   const reading = readTools.filter(({ name }) => mcpTools.includes(name));
   return mcpWrite === null ? reading : [...reading, ...writeTools];

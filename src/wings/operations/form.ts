@@ -100,7 +100,7 @@ function sortedTexts(nodes: readonly unknown[], operands: FormOperand[]): readon
   return parts.map(({ text }) => text);
 }
 
-/** Returns JSON without cursors and operands. Operands are added to the list. */
+/** Returns a node as JSON without cursors and operands, and adds the operands to the list. */
 function blankText(node: unknown, operands: FormOperand[]): string {
   return JSON.stringify(node, (_, each) => {
     if (!isJsonObject(each) || !blankKinds.has(each["kind"])) return each;

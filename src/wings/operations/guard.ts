@@ -127,7 +127,7 @@ export class OperationGuard implements RequestGuard {
     if (!isPart) exchange.admission?.refundIdentity();
     const { line } = sentOperation(raw, { role, payload }, this.#snapshot);
     const text = nearestText(line, this.#linesAt(raw.path, role));
-    // A client without a token must not learn which operations exist.
+    // The error shows operations only to clients with a token.
     throw errors.unknownOperation(text, exchange.identity?.authenticated === true);
   }
 

@@ -11,7 +11,7 @@ export function proxyHandler(shadow: Shadow): HandleApi {
     tally.requests++;
     const { method, signal, headers: received } = request;
     const headers = endToEnd(received, ["content-length", "expect", "host"]);
-    // A compressed answer cannot be compared.
+    // Requests no compression, because a compressed answer cannot be compared.
     headers.set("Accept-Encoding", "identity");
     const read = { method, target: targetOf(request), headers };
     if (changedPath.test(read.target)) return refusal(400, "expected a path without . and ..");

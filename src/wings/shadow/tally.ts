@@ -47,7 +47,7 @@ export class Tally {
       .sort(([, one], [, other]) => other.differing - one.differing);
   }
 
-  /** Returns `Your 41,208 requests: 3 shapes differ`. */
+  /** Returns a summary: `Your 41,208 requests: 3 shapes differ`. */
   line(): string {
     const { length } = this.differing;
     const verb = length === 1 ? "1 shape differs" : `${length || "no"} shapes differ`;

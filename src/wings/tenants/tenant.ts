@@ -43,9 +43,9 @@ export interface TenantDependencies {
 }
 
 /**
- * Loads a tenant; null if it is unknown. Rejects with an `Error` of one line if the tenant cannot be
- * served. Calls `onFailed` if its service ends later. An embedded database runs in the thread of all
- * tenants, so that its tenant must be the only one.
+ * Loads a tenant; null if it is unknown. Rejects with an `Error` of one line if the tenant cannot
+ * be served. Calls `onFailed` if its service ends later. A tenant with an embedded database must
+ * be the only one, because the database runs in the thread of all tenants.
  */
 export async function openTenant(
   name: string,

@@ -71,8 +71,8 @@ export const tenantOptions = {
 /** The configuration with the options of this wing. */
 export type TenantConfig = Config & OptionValues<typeof tenantOptions>;
 
-/** Returns whether a text is a lower-case host name with one `{tenant}`, in place of a label, or of
- * the start or end of a label. Otherwise two tenants would have the same host. */
+/** Returns whether a text is a lower-case host name in which one `{tenant}` is a label, or the start
+ * or end of a label. Other patterns could give two tenants the same host. */
 function isHostPattern(text: string): boolean {
   const parts = text.split("{tenant}");
   return parts.length === 2 && /^[a-z0-9._-]*$/.test(parts.join("")) &&

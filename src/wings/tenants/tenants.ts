@@ -172,7 +172,7 @@ export class Tenants implements ServiceHost {
   }
 }
 
-/** Minimum pool size of a tenant. With one connection, notifications would need another outside of the pool. */
+/** Minimum pool size of a tenant. A pool of one connection needs another one for notifications. */
 const minPoolShare = 2;
 
 /** Returns a function that reads the required claim of tokens, or null. */

@@ -72,7 +72,7 @@ const jsonType = `export type Json =
   | Json[];
 `;
 
-/** The interface version that clients can rely on. */
+/** The version of PostgREST whose features typed clients can rely on. */
 const clientOptions: TypeMember = {
   name: "__InternalSupabase",
   type: objectType([{ name: "PostgrestVersion", type: textType("13") }]),

@@ -161,8 +161,8 @@ function callableType(routine: Routine, context: MemberTypeContext): string {
   ]);
 }
 
-/** Returns the type of a function without a named parameter. Clients can embed its result, and
- * leave it out of `*`. */
+/** Returns the type of a function whose parameter has no name. Clients cannot call it, but may embed
+ * its result or select it as a column. */
 function uncallableType(row: RowFunction, { names }: MemberTypeContext): string {
   const { schema, name, origin, relationship, result: [, , , , , isSet] } = row;
   const isEmbeddable = relationship !== null && relationship.foreign.schema === schema;
@@ -201,7 +201,7 @@ function returnedType(
   return returns.set && !(hasOptions && isToOne) ? arrayType(one) : one;
 }
 
-/** Returns the options to embed a function or its result; null if the result is not rows of a relation. */
+/** Returns `SetofOptions`, which clients need for embeds; null if the result is not rows of a relation. */
 function setofOptions(
   { schema, returns: { relation, set } }: Routine,
   result: RoutineResult | undefined,

@@ -54,7 +54,7 @@ async function isolate(
       }
     }
     report(`${count === 0 ? "no" : count} leaks by ${requests} requests`);
-    // A run without comparisons must not look like a success.
+    // A run without comparisons fails, because it must not look like a success.
     if (count + requests === 0) throw new Error("no request was compared");
     return count === 0 ? 0 : 1;
   });

@@ -1,7 +1,7 @@
 /** Compares two contracts: changes that break clients, that may break them, and safe changes. @module */
 import { type Contract, quoted } from "./contract.ts";
 
-/** A change of a property. */
+/** A changed property of the API, and how it affects clients. */
 export interface ContractChange {
   readonly level: "breaking" | "maybe" | "safe";
   /** `embed api.doc note: was note_doc_id_fkey, is ambiguous: …` */

@@ -68,7 +68,7 @@ const parts: Readonly<Record<string, (facts: FindingFacts) => string>> = {
   near: ({ subject, catalogue }) => suggestion(subject, catalogue.schemas),
   filled: ({ catalogue: { filledSchemas } }) =>
     filledSchemas.length === 0 ? "" : `; schemas that have some: ${filledSchemas.join(", ")}`,
-  // There is no SQL for the login role, and for roles that PostgreSQL does not alter.
+  // Without SQL, the message names `init`: the role is the login role, or PostgreSQL does not alter it.
   init: ({ hasSql, program }) => hasSql ? "" : `; ${program} init makes a role that is safe to use`,
   invoker: ({ hasSql }) => hasSql ? "" : "; PostgreSQL 15 and later have security_invoker",
   function: missingFunction,

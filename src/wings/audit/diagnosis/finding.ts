@@ -114,7 +114,7 @@ const nouns: Readonly<Record<FindingLevel, string>> = {
   info: "note",
 };
 
-/** Returns `1 error, 2 warnings`. Levels without findings are left out. */
+/** Returns the numbers by level: `1 error, 2 warnings`. Levels without findings are left out. */
 export function countText(findings: readonly Finding[]): string {
   const counts = findingLevels.map((level) => {
     const count = findings.filter((each) => each.level === level).length;

@@ -76,7 +76,7 @@ export interface TargetFacts {
   /** Chosen schemas that do not exist. */
   readonly missingSchemas: readonly string[];
   readonly relations: readonly RelationFacts[];
-  /** Functions that PUBLIC may call. */
+  /** Number of functions that PUBLIC may call. */
   readonly publicFunctions: number;
   readonly functions: readonly FunctionFacts[];
   /** Owners of the schemas, their relations and their functions. */

@@ -311,8 +311,8 @@ interface ListedTable extends RecordedTable {
   readonly problem: string | null;
 }
 
-/** Parameters: a JSON array of pairs of table and column, as written in SQL, and a JSON array of schemas
- * for unqualified names. Partitions follow their parents. No privilege on the schemas is needed. */
+/** Parameters: JSON arrays of tables with their columns, as written in SQL, and of schemas for
+ * unqualified names. Includes partitions of the tables. Needs no privileges on the schemas. */
 const tablesQuery = `with recursive items (place, item, name, oid) as (
   select place, item->>0, (pg_catalog.parse_ident(item->>1))[1], (
     select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace

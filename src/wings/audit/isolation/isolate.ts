@@ -109,7 +109,7 @@ class CallerRun {
         diffs.delete(request);
         notes.add(`${name} ${request.method} ${request.target}: the answers always differ`);
       }
-      // Finds the rows that cause a difference. It may need several rows of a table, or several tables.
+      // Finds what causes a difference: one row, the rows of a table, or the rows of several tables.
       const parts = [
         ...hidden.flatMap((table) => [
           ...table.hidden.map((row) => [{ ...table, hidden: [row] }]),

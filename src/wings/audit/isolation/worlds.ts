@@ -20,7 +20,7 @@ import type { CallerRole, CaseState } from "../policy_test/case_handler.ts";
 import { freshValues, type JsonRow } from "../policy_test/requests.ts";
 import { type Change, type PolicyTable, tablesQuery } from "./tables.ts";
 
-/** A row: its table and position there, and its values. */
+/** A stored row. `place` is its table, and its position in the table. */
 export type StoredRow = readonly [place: string, values: JsonRow];
 
 /** The rows of a table that a caller does not see, and one row that it sees. */

@@ -24,7 +24,7 @@ export async function operationFacts(
         facts.push([subject, `broken: ${operation.problem}`]);
         continue;
       }
-      // The fact may be a failure, for example because the role lacks a privilege.
+      // A failure is also a fact, for example if the role lacks a privilege.
       const result = await explainOperation(operation, role, database);
       const failures = result instanceof DatabaseError ? [`fails ${result.failure.sqlstate}`] : [];
       facts.push([subject, [...shapesOf(operation), ...failures].join("; ")]);

@@ -12,7 +12,7 @@ import { type ExplainNode, explainOperation } from "./operation_plans.ts";
 /** Cost to read 10,000 rows with a condition, with the defaults of `cpu_tuple_cost` and `cpu_operator_cost`. */
 const maxScanCost = 125;
 
-/** Explains each operation, once as each of its roles. */
+/** Explains each operation as each of its roles, and returns the findings. */
 export async function operationFindings(
   operations: readonly (BrokenOperation | DescribedOperation)[],
   database: Database,

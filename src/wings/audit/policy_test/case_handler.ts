@@ -32,7 +32,7 @@ export interface CaseState {
 /** A caller of a file, with its role. */
 export interface CallerRole {
   readonly name: string;
-  /** Null without a token. */
+  /** Null if the caller has no token. */
   readonly caller: CaseCaller | null;
   readonly role: string;
 }

@@ -69,7 +69,7 @@ async function draftTests({ appState: { snapshot }, database }: CaseState) {
   );
 }
 
-/** Returns the columns that an expression compares with a call, and the claim in each call. */
+/** Returns the columns that an expression compares with a claim, each with the name of the claim. */
 function claimsOf(using: string, { columns }: Relation): readonly (readonly [Column, string])[] {
   const [, arrow, argument] = /->> '([^']+)'|\('([^']+)'::text\)/.exec(using) ?? [];
   const compared = using.matchAll(/"?(\w+)"? = \(*\s*(?:SELECT )?\(*(?:\w+\.)?\w+\(/g);

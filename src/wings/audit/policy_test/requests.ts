@@ -91,7 +91,7 @@ function reads(target: RelationTarget, hasAggregates: boolean): RequestDraft[] {
   ];
 }
 
-/** Returns `select` items that embed a relation, with parameters that use the embed. */
+/** Returns queries that embed a relation: a `select` item, and parameters that use the embed. */
 function embeds(
   [each, { relation: { primaryKey }, grants: { select }, rows }]: RelationTarget["related"][0],
   hasAggregates: boolean,

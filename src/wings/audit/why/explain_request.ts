@@ -108,8 +108,8 @@ function callLines(
 const limits = sql`select pg_catalog.set_config('lock_timeout', '1s', true),
   pg_catalog.set_config('statement_timeout', '1s', true)`;
 
-/** Returns a reader whose queries run after the settings. Without settings, PostgreSQL prints names
- * with their schemas. */
+/** Returns a reader whose queries run after `settings`. Without them, PostgreSQL prints names with
+ * their schemas. */
 function readerOf(database: Database, settings: readonly Statement[]): ReadTexts {
   return async (query, before = []) => {
     const texts = [limits, ...before, query].map((text) => ({

@@ -114,7 +114,7 @@ async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
   const builtIn = columns.filter((c) => !c.baseType.includes(".") || c.enumLabels.length > 0);
   const paths = [[name], [schema, name], ...builtIn.map((column) => [name, column.name])];
   const names = new Set(paths.map((parts) => parts.map(quoteIdent).join(".")));
-  // Other names may be user-defined functions, which the owner must not run.
+  // Other names are refused: they may be user-defined functions, which the owner must not run.
   const identifiers = compile(from).text.match(/(?:"(?:[^"]|"")*"\.?)+\(?/g) ?? [];
   const other = identifiers.filter((text) => !names.has(text)).at(-1);
   if (other !== undefined) throw new RowsNotShown(`rows not shown: the filter uses ${other}`);

@@ -52,7 +52,7 @@ export function AccessPage(): View {
   `;
 }
 
-/** Returns a name that is quoted for SQL, without its schema. */
+/** Returns the name of a relation, quoted for SQL, without its schema. */
 function nameOf(relation: string): string {
   return printable(relation.replace(/^(?:"(?:[^"]|"")*"|[^.]+)\./, ""));
 }

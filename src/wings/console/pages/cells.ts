@@ -33,7 +33,7 @@ export function csvText(
   return lines.map((line) => line.map(field).join(",") + "\r\n").join("");
 }
 
-/** Returns `add(a integer, b integer) returns integer`. */
+/** Returns the signature of a function: `add(a integer, b integer) returns integer`. */
 export function signature({ name, parameters, returns }: ConsoleFunction): string {
   const list = parameters.map((each) => {
     const words = [each.variadic && "variadic", each.name, each.type, each.required || "= default"];

@@ -163,7 +163,7 @@ function drawingOf(
       ? {
         label: by,
         type: "band",
-        // The axis has indexes, because two groups may have the same name.
+        // The axis has indexes as values and names as labels, because two groups may have the same name.
         domain: groups.map((_, index) => index),
         tickFormat: (index: number) => groups[index]!.name,
         tickRotate: isTilted ? -40 : 0,

@@ -32,7 +32,7 @@ export function Drawing({ label, options, deps }: DrawingProps): View {
 function drawn(options: Plot.PlotOptions): Element {
   const figure = Plot.plot({ className: "drawn", ...options });
   figure.querySelectorAll("style").forEach((style) => style.remove());
-  // The container has the label of the whole image.
+  // Removes the labels of parts, because the container has the label of the whole image.
   figure.querySelectorAll("[aria-label]").forEach((each) => each.removeAttribute("aria-label"));
   return figure;
 }

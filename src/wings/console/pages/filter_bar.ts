@@ -113,7 +113,7 @@ interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
 function FilterValue({ column, filter, reference, onChange }: FilterValueProps): View {
   const [text, setText] = useState(filter.value);
   const id = `filter-${filter.column}`;
-  // The field of a new filter gets the focus.
+  // Focuses the field of a new filter.
   useEffect(() => {
     if (filter.value === "") document.getElementById(id)?.focus();
   }, []);

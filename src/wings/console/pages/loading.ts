@@ -48,7 +48,7 @@ export interface LoadedAnswer {
   readonly error: ApiError | null;
 }
 
-/** Sends a request whenever it changes, and cancels the previous one. Sends nothing if it is null. */
+/** Sends each new request, and cancels the previous one. Sends nothing while `call` is null. */
 export function useAnswer(
   call: ApiCall | null,
   deps: readonly unknown[] = [],

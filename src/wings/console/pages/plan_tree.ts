@@ -83,7 +83,7 @@ function buffersOf(facts: PlanNode["facts"]): string | null {
   return hit === null || read === null ? null : `${hit} hit, ${read} read`;
 }
 
-/** Returns `Index Scan on film using film_pkey`. */
+/** Returns the title of a node: `Index Scan on film using film_pkey`. */
 export function nodeTitle({ facts }: PlanNode): string {
   const part = (word: string, name: string) =>
     typeof facts[name] === "string" ? ` ${word} ${facts[name]}` : "";

@@ -121,7 +121,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Allows only the console's files. Trusted Types without a policy forbid HTML and scripts from text. */
+/** Allows only the console's files. As there is no Trusted Types policy, no text can become HTML or a script. */
 export const consolePolicy: string = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,5 +1,5 @@
-/** Runs a query of the reader in the same way as a request with a token: read-only, and with its
- * role. @module */
+/** Runs a reader's query like a request with the reader's token: read-only, and with the role of the
+ * token. @module */
 import { AdminDataError } from "../../../api/wing.ts";
 import { cachedContext } from "../../../api/handler/context.ts";
 import { toResponse } from "../../../api/handler/headers.ts";

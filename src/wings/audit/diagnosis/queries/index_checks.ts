@@ -39,8 +39,8 @@ export const indexChecks: readonly string[] = [
   group by t.relkind, d.indexrelid`,
 ];
 
-/** Expression: policies with calls of functions, and policies that compare an unindexed column of a
- * large table, as JSON. `columns` maps operands to the names of columns that an index could use. */
+/** Expression: as JSON, the policies that call functions, or that compare an unindexed column of a
+ * large table. `columns` maps an operand to the name of a column that an index could use. */
 export const policyFacts = `(
   select coalesce(json_agg(json_build_object(
     'label', y.label, 'policy', y.policy, 'relation', y.relation,

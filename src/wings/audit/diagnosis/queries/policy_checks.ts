@@ -10,7 +10,7 @@ const hasText = (tree: string, text: string): string =>
 const isTrue = (tree: string): string =>
   `coalesce(${tree} like '{CONST :consttype 16 %:constvalue 1 [ 1 0 %', false)`;
 
-/** Expression of a policy's condition. Evaluating it opens the table, which takes time. */
+/** Expression: a policy's condition as text. PostgreSQL opens the table to print it, which takes time. */
 export const conditionOf = (
   policy: string,
   column: "polqual" | "polwithcheck" = "polqual",
@@ -148,7 +148,7 @@ export const policyChecks: readonly string[] = [
     and ${isNotOfExtension("pg_proc", "p")}
   group by p.oid, p.proname, p.proowner, s.oid, s.name, r.oid, r.name`,
 
-  // Policies apply neither to foreign tables nor to the rows that a materialized view has copied.
+  // Policies do not apply to foreign tables, and not to the rows that a materialized view has copied.
   `select 'copy-exposed', bool_or(p.anonymous), c.name, array_agg(distinct p.role),
     coalesce(below.names, '{"a foreign server"}'), array_agg(distinct ${
     revokeBy("c.relowner", `'revoke select on %s from %s;', c.name, ${grantee}`)

@@ -27,7 +27,7 @@ export const roleChecks: readonly string[] = [
     case when r.is_login then '{}' else array[format('alter role %s nobypassrls;', r.name)] end
   from roles r where r.rolbypassrls and not r.rolsuper`,
 
-  // ALTER OWNER gives the privileges of the old owner to the new owner, so the SQL grants them again.
+  // The SQL grants the privileges again, because ALTER OWNER moves them from the old owner to the new one.
   `select 'role-owns', p.anonymous, p.role, '{}', array_agg(c.name order by c.name),
     case when p.is_login then '{}' else array_agg(format(E'alter %s %s owner to %s;\\n'
         'grant %s on %s to %s;',
