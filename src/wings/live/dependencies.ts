@@ -1,4 +1,4 @@
-/** The tables on which a live query depends, by oid, as in the records of changes. @module */
+/** The tables on which a live query depends. Their oids are also in the records of changes. @module */
 import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import { liveErrors } from "./live_errors.ts";

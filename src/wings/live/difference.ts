@@ -1,9 +1,7 @@
 /** The rows of a live query, and the difference between two runs. @module */
 import { byteLength, sumOf } from "./offset.ts";
 
-/**
- * A changed row. `value` is its JSON text, which for a deleted row only has the columns of the key.
- */
+/** A changed row. `value` is the row as JSON. For a deleted row, it only has the columns of the key. */
 export interface ChangedRow {
   readonly key: string;
   readonly value: string;
@@ -18,7 +16,7 @@ export type Difference = Readonly<Record<"delete" | "update" | "insert", readonl
 /** Additional bytes of a row in memory, and of its message. */
 const rowOverheadBytes = 120;
 
-/** Returns the bytes of rows with these texts, including their messages for a new client. */
+/** Returns the bytes of rows in memory, and of their messages for a new client. `lines` are the rows as JSON. */
 export function linesBytes(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + 2 * (textBytes(line) + rowOverheadBytes), 0);
 }

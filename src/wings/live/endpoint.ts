@@ -167,7 +167,7 @@ export class LiveEndpoint {
     return promise.finally(() => group.unsubscribe(subscriber));
   }
 
-  /** Creates a stream, which ends when its token expires, or at a random time around `live-recheck`. */
+  /** Creates a stream. It ends when its token expires, or at a random time around `live-recheck`. */
   #stream(
     { exchange, params, query, leave }: LiveRequest,
     group: LiveGroup,

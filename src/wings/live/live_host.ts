@@ -147,7 +147,7 @@ function rowReader(appState: HandlerState, context: () => Context): GroupsOption
   };
 }
 
-/** Returns the guard for a client's GET. It ignores the header `Accept`, which this server has set. */
+/** Returns the guard for a client's GET. The guard ignores the header `Accept`, which this server has set. */
 function guardOfReads(guard: RequestGuard): RequestGuard {
   return {
     succeeded: (exchange) => guard.succeeded?.(exchange),

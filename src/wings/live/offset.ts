@@ -42,8 +42,8 @@ export function byteLength(text: string): number {
   return builtinModule("node:buffer")!.Buffer.byteLength(text);
 }
 
-/** Returns the first 64 bits of the SHA-256 hash. The sum of a result's hashes, modulo 2^64,
- * identifies its content. */
+/** Returns the first 64 bits of the SHA-256 hash of a text. The sum of the hashes of a result's rows,
+ * modulo 2^64, identifies its content. */
 export function sumOf(text: string): bigint {
   const hash = builtinModule("node:crypto")!.createHash("sha256").update(text).digest();
   return new DataView(hash.buffer, hash.byteOffset).getBigUint64(0);

@@ -4,7 +4,7 @@ import type { ReadNode } from "../../api/plan/read_node.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
 
 const integer = /^(?:0|-?[1-9]\d*)$/;
-/** Types of scope columns, and the form in which PostgreSQL prints their values with any settings. */
+/** Types of scope columns, and the form in which PostgreSQL prints their values, whatever its settings are. */
 export const scopeTypes = {
   int2: integer,
   int4: integer,

@@ -91,7 +91,7 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** Returns the metadata of a message. The library validates its form. */
+/** Returns the metadata of a message. The library validates the form of the message. */
 function factsOf(body: unknown): MessageFacts {
   const { method, params } = objectOf(body);
   const { name, uri, _meta } = objectOf(params);

@@ -188,7 +188,7 @@ class HostedMessage implements McpMessage {
     return failureReply(this.exchange, thrown);
   }
 
-  /** Returns the reply of the endpoint, with the bookmark of its calls. */
+  /** Returns the reply of the endpoint, and adds the bookmark of the message's calls. */
   answered(reply: Reply): Reply {
     return withBookmark(reply, { bookmark: this.#bookmark });
   }

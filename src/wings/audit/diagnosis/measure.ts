@@ -70,9 +70,9 @@ function timeText(time: number): string {
 }
 
 /**
- * Returns statements that run as the owner of the table. If policies apply to the owner, they fail
- * with 42501, because the times would include the policies. Timeouts are short, because creating an
- * index blocks writers.
+ * Returns statements that run as the owner of the table. If policies apply to the owner, the
+ * statements fail with 42501, because the times would include the policies. Timeouts are short,
+ * because creating an index blocks writers.
  */
 function statementsOf({ relation, owner, change }: Experiment): readonly Statement[] {
   const table = catalogueSql(relation);

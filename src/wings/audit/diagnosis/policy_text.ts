@@ -3,7 +3,7 @@
 
 /** The parts of a condition that do not depend on the row. */
 export interface PolicyText {
-  /** Number of parts that PostgreSQL computes for each row, although they do not depend on it. */
+  /** Number of parts that PostgreSQL computes for each row, although their values do not depend on the row. */
   readonly count: number;
   /** The condition with subqueries for the parts of `count`; null if the meaning could change. */
   readonly wrapped: string | null;
@@ -95,7 +95,7 @@ function split(words: readonly Word[], [from, to]: Range) {
   return { operands, separators };
 }
 
-/** Adds the largest parts that contain calls and no column. Returns whether they may become subqueries. */
+/** Adds the largest parts with calls but no columns to `ranges`. Returns whether they may become subqueries. */
 function collectParts(words: readonly Word[], range: Range, ranges: Range[]): boolean {
   const before = ranges.length;
   const { operands, separators } = split(words, range);

@@ -176,7 +176,7 @@ interface AgentConfig extends Config {
   readonly mcpWrite: readonly string[] | null;
 }
 
-/** Lists findings in the options of the endpoint for agents; empty if it is off. */
+/** Lists findings in the options of the endpoint for agents; empty if the endpoint is off. */
 export function agentFindings(
   { hiddenRelations }: Pick<CatalogueFacts, "hiddenRelations">,
   ofProcess: Config,

@@ -1,4 +1,4 @@
-/** Applies the SQL file of `svc init`, which has two transactions. The server may refuse the second. @module */
+/** Applies the SQL file of `svc init`: two transactions, of which the server may refuse the second. @module */
 import { withScriptConnection } from "../../../database/adapters/script.ts";
 import { failureLines, type SqlSession } from "../../../database/connection/sql_session.ts";
 import { svcDialect } from "../../../base/dialect.ts";

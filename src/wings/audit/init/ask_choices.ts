@@ -145,7 +145,7 @@ function chooseSchemas(
   );
 }
 
-/** Prints which names are new schemas, and returns them. */
+/** Returns `names`, and prints which of them do not exist yet as schemas. */
 function printMissing(names: readonly string[], schemas: readonly string[]): readonly string[] {
   for (const name of names.filter((each) => !schemas.includes(each))) {
     const near = nearest(name, schemas);

@@ -161,7 +161,7 @@ export function pickOwned(
   });
 }
 
-/** Returns the columns that can contain the owner of a row, with their relations. */
+/** Returns the columns that can contain the owner of a row, each with its relation. */
 export function ownable(relations: readonly RelationFacts[]): readonly OwnedTable[] {
   return relations.flatMap((relation) =>
     relation.ownerColumns.map((column) => ({ relation, column }))

@@ -91,7 +91,7 @@ class CallerRun {
     private readonly report: TimeLimit["report"],
   ) {}
 
-  /** Adds leaks by their keys. */
+  /** Compares the answers in all worlds, and adds leaks by their keys. */
   async compare(cases: readonly CaseRequest[], leaks: Map<string, string>): Promise<void> {
     const { state, caller, caller: { name }, notes } = this;
     const tables = await readHiddenRows(state, caller);

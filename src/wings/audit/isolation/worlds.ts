@@ -93,7 +93,7 @@ export async function applyChange(
 ): Promise<number> {
   let places = hidden.map(([at]) => at);
   let count = 0;
-  /** Resolves with whether the statement has changed all rows, and they are still hidden. */
+  /** Resolves with true if the statement has changed all rows and the rows are still hidden. */
   const write = async (statement: string, at: readonly string[]) => {
     const query = sql`${catalogueSql(statement)} and ${isAt(at)} returning ${place}`;
     const written = (await database.run(compile(query).text)).map(([each]) => each!);

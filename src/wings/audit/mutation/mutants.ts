@@ -70,8 +70,8 @@ function weaker(condition: string | null, hasAll: boolean): readonly string[] {
   return [...hasAll ? ["true"] : [], ...weakerConditions(condition)];
 }
 
-/** Returns variants of a condition with `true` for one operand of AND. `pg_get_expr` puts each
- * chain of AND in parentheses. */
+/** Returns variants of a condition in which `true` replaces one operand of AND. `pg_get_expr` puts
+ * each chain of AND in parentheses. */
 function weakerConditions(condition: string): readonly string[] {
   const conditions: string[] = [];
   const chains: number[][] = [[0]];

@@ -14,8 +14,8 @@ export interface ExplainNode {
   readonly Plans?: readonly ExplainNode[];
 }
 
-/** Explains the statements of an operation, for which PostgreSQL also checks the role's privileges.
- * Resolves with the plan or the error; null if a type rejects a sample value. */
+/** Explains the statements of an operation. EXPLAIN also checks the role's privileges. Resolves with
+ * the plan or the error; null if a type rejects a sample value. */
 export async function explainOperation(
   { plan }: DescribedOperation,
   role: string,

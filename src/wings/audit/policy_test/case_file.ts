@@ -53,7 +53,7 @@ export interface CaseFile {
   readonly leaks: readonly AcceptedLeak[];
 }
 
-/** An accepted way to infer hidden rows, by requests of a caller, or of all callers (`*`). */
+/** An accepted way in which a caller, or each caller (`*`), can infer hidden rows by requests. */
 export interface AcceptedLeak {
   readonly line: number;
   /** `anna PATCH /customers of api.customers by customers_email_key` */

@@ -138,8 +138,8 @@ export function testConfig(config: Config): Config {
 /** Receives the operation of a case, and the role of its caller. */
 export type OnOperation = (operation: string, role: string) => void;
 
-/** Returns the guard of wings, which does not see the preference that {@linkcode requestOf} adds. With
- * `onOperation` it refuses nothing, because cases test the policies. */
+/** Returns the guard of wings. It does not see the preference that {@linkcode requestOf} adds. If
+ * `onOperation` is set, the guard refuses nothing, because cases test the policies. */
 export function guardOfCases(wings: RunSetup["wings"], onOperation?: OnOperation): OpenGuard {
   const openGuard = openGuardOf(wings);
   return (snapshot) => {

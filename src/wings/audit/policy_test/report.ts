@@ -36,8 +36,8 @@ export function summaryText(results: readonly CaseResult[], ms: number): string 
 /** Actions by method. PUT is reported as an update. */
 const actions = { GET: "select", POST: "insert", PATCH: "update", PUT: "update", DELETE: "delete" };
 
-/** Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, for the roles of `svc
- * check` and of the cases. A case covers relations of the same name in all schemas. */
+/** Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`. The matrix has the
+ * roles of `svc check` and of the cases. A case covers relations of the same name in all schemas. */
 export async function gapsText(
   results: readonly CaseResult[],
   setup: RunSetup,

@@ -86,7 +86,7 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral
 where n.nspname = ${param(schema)} and c.relname = ${param(name)} and c.relkind in ('r', 'p')`;
 }
 
-/** Returns the query for a function's name in the access matrix, and for its owner if it runs as owner. */
+/** Returns the query for a function's name in the access matrix, and for the owner if it runs as owner. */
 export function routineFactsQuery({ schema, name, parameters }: Routine): Sql {
   const types = parameters.map(({ type }) => type).join(", ");
   return sql`select pg_catalog.json_build_array(

@@ -85,7 +85,7 @@ function fetchCode(call: ApiCall, { url, hasToken, token = null }: CodeContext):
 /** Returns a text as a JavaScript literal. */
 const literal = (text: string): string => JSON.stringify(text);
 
-/** Returns JSON with line breaks, as an argument within an object. */
+/** Returns JSON with line breaks, indented for an argument within an object. */
 function indented(body: string): string {
   try {
     return prettyJson(body).replaceAll("\n", "\n  ");

@@ -58,9 +58,9 @@ type Box = Omit<DiagramNode, "x" | "y">;
 const [boxGap, edgeGap, rankGap, blockGap] = [20, 8, 56, 32];
 
 /**
- * Arranges relations and their foreign keys. Connected tables form layers. These groups, and tables
- * without foreign keys, fill rows, so that the whole has about the shape of the window. `aspect` is
- * the width of the window divided by its height.
+ * Arranges relations and their foreign keys. Connected tables form groups of layers. The groups,
+ * and tables without foreign keys, fill rows, so that the diagram has about the shape of the
+ * window. `aspect` is the width of the window divided by its height.
  */
 export function layoutDiagram(
   relations: readonly ConsoleRelation[],

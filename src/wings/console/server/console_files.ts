@@ -48,7 +48,7 @@ async function readFolder(folder: string): Promise<ConsoleFiles> {
 
 const entry = new URL("../pages/main.ts", import.meta.url);
 
-/** Bundles the pages. Returns the content of each file by name, which contains a hash. */
+/** Bundles the pages. Returns the content of files by name. Each name contains a hash. */
 export async function buildConsole(): Promise<ConsoleFiles> {
   const folder = await Deno.makeTempDir({ prefix: "svc_console_" });
   try {

@@ -6,7 +6,7 @@ import {
 import { functionName, functionPath, inputs } from "./inputs.ts";
 import { ownersViews } from "./relation_checks.ts";
 
-/** Tables on workers, and views of these tables, in all schemas. The catalogue exists only with Citus. */
+/** Tables on workers, and views of these tables, in all schemas. The query needs the catalogue of Citus. */
 const distributed = `(${workersOf(isOnWorkers)}
     select c.oid, c.relname, format('%I.%I', n.nspname, c.relname) as name
     from workers join pg_class c using (oid) join pg_namespace n on n.oid = c.relnamespace)`;

@@ -25,7 +25,7 @@ const rolesOf = (roles: string): string =>
  * Common table expressions.
  *
  * - `locked`: tables with an exclusive lock, and tables whose policies read such a table.
- *   `pg_get_expr()` would wait for the lock, so the diagnosis leaves them out.
+ *   `pg_get_expr()` would wait for the lock, so the diagnosis leaves out these tables.
  * - `tables`: relations of the exposed schemas, and relations below their views. `rows` is an
  *   estimate.
  * - `policies`: the policies of `tables`. `label` is `doc_own on api.doc`.

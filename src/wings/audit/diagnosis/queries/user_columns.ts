@@ -3,8 +3,8 @@
 /** Names of tables of users, and typical ends of names of their columns. */
 const users = "users?|owners?|authors?|customers?|accounts?|members?|people|persons?|profiles?";
 
-/** Returns a condition on a row of `pg_attribute`: the column's name is typical for a user, such as
- * `owner`, `user_id`, `created_by` or `sub`, or it is a foreign key to a table of users. */
+/** Returns a condition on a row of `pg_attribute`: the column refers to a user. Either its name is
+ * typical, such as `owner`, `user_id` or `sub`, or it is a foreign key to a table of users. */
 export function refersToUser(column: string): string {
   return `(
     ${column}.attname ~* '(^|_)(owner|user|sub|(author|customer|account|member|owner|user)_?id)$|^(created|owned)_by$'
