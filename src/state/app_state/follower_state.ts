@@ -190,7 +190,7 @@ async function nextSnapshot(
       ...await prepareClientLimits(config, previous, threads),
     }),
     ...(schema === undefined ? {} : {
-      // The thread handles requests between two chunks.
+      // The chunks are read one by one, so that the thread handles requests in between.
       cache: schema === null ? null : indexSchemaCache(await readPieces(schema, turn)),
       cacheLoadedAt: now(),
     }),

@@ -59,8 +59,8 @@ export class Heartbeat {
       (this.isSilent ? database.version() : null);
     if (question === null) return this.#pause();
     const askedAt = now();
-    // While the thread is busy, an answer may arrive unread. The thread reads such an answer before
-    // the second timer fires.
+    // A busy thread reads an answer that has arrived only after the first timer. So a second timer
+    // decides.
     this.#cancelTimer = schedule(() => {
       this.#cancelTimer = schedule(() => this.#recordSilence(askedAt), 0);
     }, maxSilenceMs);

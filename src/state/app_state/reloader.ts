@@ -53,7 +53,7 @@ export class Reloader {
     this.#options = options;
   }
 
-  /** Whole seconds, at least 1, until the next retry; null if none is scheduled. */
+  /** Returns whole seconds, at least 1, until the next retry; null if none is scheduled. */
   secondsLeft(): number | null {
     if (this.#scheduled?.cause !== "retry") return null;
     return Math.max(1, Math.ceil((this.#scheduled.at - this.#options.now()) / 1000));

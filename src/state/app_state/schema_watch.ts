@@ -156,7 +156,7 @@ export class SchemaWatch {
     this.#isCounted = isCounted;
     if (first === "counters" && isCounted && counters === baseline.counters) return;
     const fingerprint = await reader.fingerprint(baseline.schemas);
-    // A load that ended during this check has set another baseline.
+    // The result is outdated if a load has ended during this check and set another baseline.
     if (this.#baseline !== baseline) return;
     this.#baseline = { ...baseline, counters, fingerprint };
     if (fingerprint !== baseline.fingerprint) onChanged();

@@ -13,7 +13,7 @@ import { rowsOf } from "./metadata_reader.ts";
 /** Connections for administrators and other programs. svc warns if its pools leave fewer. */
 const reservedConnections = 10;
 
-/** One implicit transaction of several statements. A pooler that adds Sync messages splits it. */
+/** An implicit transaction of several statements. A pooler that adds Sync messages splits it. */
 const questions = {
   ...metadataTransaction([]),
   isTraced: false,

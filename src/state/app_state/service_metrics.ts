@@ -55,7 +55,7 @@ export function registerServiceMetrics(registry: MetricRegistry, state: Measured
     labels: ["version", "dialect", "postgres"],
   }, () => {
     const { serverVersion } = state.snapshot;
-    // Empty before the first load of the schema cache.
+    // The version is empty before the first load of the schema cache.
     const postgres = serverVersion === null ? "" : versionNumber(serverVersion) ?? "";
     return [[[version, state.dialect.name, postgres], 1]];
   });

@@ -41,8 +41,8 @@ export class StalenessCheck {
   }
 
   /**
-   * Returns whether a request that ended with `error` must reload the cache. After it has returned
-   * true, it returns false for 10 seconds.
+   * Returns whether a request that ended with `error` must reload the cache. Returns true at most
+   * once in 10 seconds.
    */
   claimReload(error: ServiceError | null): boolean {
     const { isExternal, maxAgeMs, now } = this.#options;

@@ -114,7 +114,7 @@ function topLevelMembers(json: string): readonly JsonMember[] {
   let at = json.indexOf("{") + 1;
   while (true) {
     const start = json.indexOf('"', at);
-    // The first quote after a comma opens a name. `{}` has no quote.
+    // The first quote after a comma opens a name. Without a quote, the object is empty: `{}`.
     if (start === -1) return members;
     const nameEnd = stringEnd(json, start);
     const colon = json.indexOf(":", nameEnd);

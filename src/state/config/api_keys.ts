@@ -23,7 +23,7 @@ export const apiKeyList = jsonList<ApiKey>({
     name: (value) => typeof value === "string" && /^[\w.-]{1,63}$/.test(value),
     sha256: (value) => typeof value === "string" && /^[0-9a-f]{64}$/i.test(value),
     role: isRole,
-    // PostgreSQL stores no text with NUL.
+    // Claims with NUL are rejected, because PostgreSQL cannot store this character.
     claims: (value) => isJsonObject(value) && !JSON.stringify(value).includes("\\u0000"),
   },
   required: ["name", "sha256", "role"],

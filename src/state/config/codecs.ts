@@ -287,7 +287,7 @@ const escapes: Readonly<Record<string, string>> = {
   "\n": "\\n",
   "\r": "\\r",
   "\t": "\\t",
-  // A dollar sign starts a reference to another value in the file.
+  // A dollar sign is doubled, because it starts a reference to another value in the file.
   "$": "$$",
 };
 

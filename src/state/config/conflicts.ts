@@ -14,7 +14,7 @@ export function conflictsIn(
 ): readonly OptionConflict[] {
   const conflicts: OptionConflict[] = [];
   const adminPort = valueOf("admin-server-port");
-  // Port 0 means any free port, so two may be 0.
+  // Two ports may be 0, because each 0 selects a free port.
   if (adminPort && adminPort === valueOf("server-port")) {
     const problem = "admin-server-port cannot be the same as server-port " +
       `(expected another port than ${adminPort})`;

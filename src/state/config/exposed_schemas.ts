@@ -47,8 +47,8 @@ function namesOf(item: string): readonly string[] {
   return item.split("<").map((name) => name.trim());
 }
 
-/** Returns the schemas of a chain, each with its fallbacks: the names after it. A single schema has
- * no fallbacks. */
+/** Returns the schemas of a chain. The fallbacks of each are the names after it. A single schema
+ * has no fallbacks. */
 function suffixesOf(chain: readonly string[]) {
   return chain.length === 1 ? [] : chain.map((name, at) => [name, chain.slice(at + 1)] as const);
 }

@@ -122,7 +122,7 @@ function loadChecked(
   }
 }
 
-/** The `readFile` of an environment without files: always throws. */
+/** Always throws: the `readFile` of an environment without files. */
 export function rejectFile(path: string): never {
   throw new Error(`files cannot be read here: give the content of ${path} instead`);
 }

@@ -33,7 +33,7 @@ export function rateOf(
 
 /** Decides about a request at the time `now`. `arrival` is the stored time of the key; 0 for a new key. */
 export function decide({ interval, tolerance }: Rate, arrival: number, now: number): Decision {
-  // A reload may have shortened the window. No key waits longer than after a whole burst at the new rate.
+  // After a reload with a shorter window, no key waits longer than after a whole burst.
   const earliest = Math.min(Math.max(arrival, now), now + tolerance + interval);
   const isAdmitted = earliest - now <= tolerance;
   const next = isAdmitted ? earliest + interval : earliest;

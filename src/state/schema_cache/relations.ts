@@ -89,7 +89,7 @@ export function columnNames(row: RelationRow): readonly (string | undefined)[] {
 /**
  * Returns the primary keys of all tables whose key the view shows completely. Keys are ordered by
  * the position of their first column in the view. If the view shows a column twice, the first one
- * is used. The rows of the view may have duplicates in these columns.
+ * is used. The rows of the view may have duplicates of the key.
  */
 function viewPrimaryKey(
   viewColumns: ViewColumns,

@@ -3,7 +3,7 @@ import { groupBy } from "../../base/lib/group_by.ts";
 import type { SlicedWork } from "../../base/lib/slices.ts";
 import type { Relationship } from "./schema_cache.ts";
 
-/** The schema of the foreign relation, or of the function of a computed relationship. */
+/** Returns the schema of the foreign relation; for a computed relationship, of the function. */
 export function foreignSchemaOf(relationship: Relationship): string {
   return relationship.kind === "computed"
     ? relationship.function.schema

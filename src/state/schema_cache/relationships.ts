@@ -250,7 +250,7 @@ function ends(origin: RelationshipEnd, foreign: RelationshipEnd) {
   };
 }
 
-/** Key by which a function overrides relationships to the relation of the same name and schema. */
+/** Returns the key by which a function overrides relationships of a pair of relations. */
 function overrideKey(origin: QualifiedName, foreign: QualifiedName): string {
   return JSON.stringify([origin.schema, origin.name, foreign.schema, foreign.name]);
 }

@@ -14,7 +14,7 @@ export function reloadTriggerSql(channel: string): string {
 }
 
 function reloadTrigger(channel: string): Sql {
-  // A dollar sign could end the text of the functions.
+  // A dollar sign becomes `chr(36)`, because it could end the text of the functions.
   const name = join(channel.split("$").map(literal), sql` || chr(36) || `);
   const notify = sql`perform pg_notify(${name}, 'reload schema')`;
   return sql`

@@ -113,7 +113,7 @@ export function readViewRule(rule: string): readonly [view: number, readonly Tar
     } else if (token === ":targetList ") isInList ||= depth === queryDepth;
     else if (isInList && depth === entryDepth && token[0] === ":") {
       const number = Number(token.slice(token.indexOf(" ")));
-      // PostgreSQL writes `:resno`, `:resorigtbl` and `:resorigcol` in this order.
+      // The last of the three completes a column: PostgreSQL writes them in this order.
       if (token.startsWith(":resno")) position = number;
       else if (token.startsWith(":resorigtbl")) relation = number;
       else if (relation > 0 && number > 0) columns.push({ position, relation, column: number });

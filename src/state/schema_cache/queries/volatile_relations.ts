@@ -18,7 +18,7 @@ export interface VolatileResult {
  * would double the time. */
 const namedObjects = "':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+'";
 
-/** Condition: a function of `volatile_functions` or `session_functions` runs without being named. */
+/** Returns a condition: a function of the kind runs without being named. */
 function surroundingsRun(kind: "volatile" | "session"): string {
   return `exists (select from ${kind}_objects where kind = 'domain')
     or exists (select from reached where oid in (select oid from ${kind}_functions))`;
