@@ -24,7 +24,7 @@ export function readTagList(value: string, maxTags: number): TagList | null {
     tags.push({ isWeak: match[1] !== undefined, opaque: match[2]! });
     at = listedTag.lastIndex;
   }
-  // After a comma at the end, a tag is missing.
+  // A comma at the end is malformed, because a tag is missing after it.
   return tags.length === 0 || text.endsWith(",") ? null : tags;
 }
 

@@ -21,7 +21,7 @@ export function foreignHeader(
   if (origin !== null && origins.includes(origin)) return null;
   if (origin !== null && hostOf(origin) !== host?.toLowerCase()) return "Origin";
   const site = headers.get("sec-fetch-site");
-  // `same-site` can be another port of this machine, which is another origin.
+  // `same-site` is foreign, too: it can be another port of this machine.
   return site === "cross-site" || site === "same-site" ? "Origin" : null;
 }
 

@@ -124,8 +124,7 @@ export function parseMediaType(text: string): MediaRange {
 
 const noParameters: Parameters = new Map();
 
-/** `*( OWS ";" OWS name OWS "=" OWS value )`; if a parameter occurs twice, the first one
- * applies. */
+/** Parses `*( OWS ";" OWS name OWS "=" OWS value )`. Of repeated parameters, the first applies. */
 function parseParameters(text: string, start: number): Parameters {
   const parameters = new Map<string, string>();
   const pattern = /[ \t]*;[ \t]*([a-z0-9-]+)[ \t]*=[ \t]*(?:"([^"]*)"|([a-z0-9.|-]+))/iy;

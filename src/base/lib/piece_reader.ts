@@ -91,7 +91,7 @@ function joinedReader(byob: ReadableStreamBYOBReader, pause: () => Promise<void>
     const idle = pause().then(() => null);
     while (!hasEnded && length + bufferBytes <= pieceBytes) {
       const read = pending ??= byob.read(new Uint8Array(buffer));
-      // If the stream is released meanwhile, nothing awaits the read.
+      // A rejection is handled here, because nothing awaits the read after a release.
       read.catch(() => {});
       const result = length === 0 ? await read : await Promise.race([read, idle]);
       if (result === null) return { done: false, value: piece.subarray(0, length) };

@@ -58,7 +58,7 @@ function openFile(fs: BuiltinModule<"node:fs">, folder: string): TemporaryFile {
   fs.unlinkSync(path);
   return {
     write(part, position) {
-      // workerd can refuse a view that does not begin at the first byte of its buffer.
+      // A view that begins later in its buffer is copied, because workerd can refuse it.
       const bytes = isWorkerd && part.byteOffset > 0 ? part.slice() : part;
       for (let at = 0; at < bytes.length;) {
         at += fs.writeSync(file, bytes, at, bytes.length - at, position + at);

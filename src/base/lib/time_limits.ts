@@ -59,7 +59,7 @@ async function limited<Value>(
 ): Promise<Value> {
   const over = deferred<never>();
   const stop = limit(over.reject);
-  // After the limit, nothing awaits the work, which may reject.
+  // A rejection is handled here, because nothing awaits the work after the limit.
   work.catch(() => {});
   try {
     return await Promise.race([work, over.promise]);

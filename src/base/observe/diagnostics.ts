@@ -53,7 +53,7 @@ export const diagnostics = {
   "listening": notice(({ what, address }: { what: "api" | "admin"; address: string }) =>
     `${what === "api" ? "API" : "Admin"} server listening on ${redact(address)}`
   ),
-  // PostgREST's line ends with a space, which log parsers may match.
+  // The text ends with a space as in PostgREST, because log parsers may match it.
   "schema-cache-queried": notice(({ ms }: { ms: number }) =>
     `Schema cache queried in ${ms.toFixed(1)} milliseconds `
   ),

@@ -49,7 +49,7 @@ function accessLine(request: FinishedRequest): string {
     member("tenant", request.tenant ?? null) + "}";
 }
 
-/** The lowest log level that logs requests with a status. */
+/** Returns the lowest log level that logs requests with a status. */
 function requestLevel(status: number): LogLevel {
   if (status >= 500) return "error";
   return status >= 400 ? "warn" : "info";

@@ -30,7 +30,7 @@ export class LineSink {
   }
 
   add(line: string): void {
-    // A log without a reader must neither block the service nor fill its memory.
+    // The line is dropped: a log without a reader must neither block nor fill the memory.
     if (this.#pending.length >= this.#maxPendingChars) return;
     this.#pending += `${line}\n`;
     if (this.#writing === null) this.#scheduleWrite();

@@ -7,7 +7,7 @@ import { oneLine } from "../lib/printable.ts";
 export interface LineFormat {
   readonly access: (request: FinishedRequest) => string;
   readonly diagnostic: (event: Diagnostic, epochMs: number) => string;
-  /** A statement of a request. */
+  /** Formats a statement of a request. */
   readonly query: (text: string, epochMs: number) => string;
 }
 
@@ -66,7 +66,7 @@ const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** Formats a time in a local time that is ahead of UTC. */
 function timestamp(epochMs: number, offsetMinutes: number): string {
-  // The UTC fields of the shifted time equal the fields of the local time.
+  // The time is shifted, so that its UTC fields equal the fields of the local time.
   const local = new Date(epochMs + offsetMinutes * 60_000);
   const day = `${two(local.getUTCDate())}/${months[local.getUTCMonth()]}/${local.getUTCFullYear()}`;
   const time = [local.getUTCHours(), local.getUTCMinutes(), local.getUTCSeconds()].map(two);
