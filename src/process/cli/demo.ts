@@ -36,7 +36,7 @@ async function run({ config }: CommandCall, { serve }: CommandContext): Promise<
   if (example === undefined) {
     throw new Error(`demo: unknown example ${JSON.stringify(name)}: expected ${exampleNames}`);
   }
-  // The program contains the files of the example as texts, because it may run without a checkout.
+  // The files are written from texts in the program, which may run without a checkout.
   const folder = mkdtempSync(join(tmpdir(), "svc-demo-"));
   try {
     writeFileSync(join(folder, "svc.conf"), example.config);

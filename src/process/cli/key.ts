@@ -47,6 +47,6 @@ async function key({ config: args, flags }: CommandCall): Promise<number> {
 }
 
 function newKey(): string {
-  // The number of random bytes is the length of the hash.
+  // The key has as many random bytes as its hash has bytes.
   return `svc_${base64url.encode(crypto.getRandomValues(new Uint8Array(32)))}`;
 }

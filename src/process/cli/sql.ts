@@ -93,7 +93,7 @@ export function resultText(result: StatementResult, format: OutputFormat): strin
   return tableText(columns, rows);
 }
 
-/** `value *( "," value ) CRLF` (RFC 4180), but with a line feed only. NULL is an empty unquoted field. */
+/** Writes `value *( "," value ) LF`; RFC 4180 has CRLF. NULL is an empty unquoted field. */
 function csvLine(values: readonly (string | null)[]): string {
   return values.map((value) => {
     if (value === null) return "";

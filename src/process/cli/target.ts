@@ -25,7 +25,7 @@ export function callTarget(argument: string): CallTarget {
   };
 }
 
-/** Libpq's keywords and values: `host=localhost dbname=shop`. */
+/** Returns whether an argument has libpq's keywords and values: `host=localhost dbname=shop`. */
 function isKeywords(argument: string): boolean {
   return /^\s*[a-z_]+\s*=/.test(argument) && /(?:^|\s)(?:host|dbname)\s*=/.test(argument);
 }

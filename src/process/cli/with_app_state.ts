@@ -27,7 +27,7 @@ export async function withAppState<Result>(
     await database.embedded?.start();
     const { observe } = log;
     const source = () => initialSource;
-    // After a fatal failure the task rejects, and this rejection ends the process.
+    // Nothing is done here: after a fatal failure the task rejects, which ends the process.
     const onFatal = () => {};
     const appState = await AppState.create({ source, database, now: Date.now, observe, onFatal });
     const result = await run(appState, quick);

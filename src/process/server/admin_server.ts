@@ -59,7 +59,7 @@ export function processMetricsText(): string {
 /** Returns the number of descriptors; null if the system has no such folder, or Deno may not read it. */
 function countDescriptors(): number | null {
   try {
-    // The open folder itself is one of the entries.
+    // The count omits the open folder itself, which is one of the entries.
     return readdirSync("/proc/self/fd").length - 1;
   } catch {
     return null;

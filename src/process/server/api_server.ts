@@ -124,7 +124,7 @@ type ServedConfig = Pick<
 /** Returns the limits of connections to the API; null if no limit is set. */
 export function connectionLimits(config: ServedConfig): ConnectionLimits | null {
   const keys = limitKeys(config);
-  // The timeout of bodies needs a server that can close a single connection.
+  // For the timeout of bodies, the server must be able to close a single connection.
   if (keys.length === 0 && config.serverBodyTimeout === 0) return null;
   return {
     keys,

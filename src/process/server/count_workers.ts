@@ -31,7 +31,7 @@ export function countWorkers(
  * other than Linux do not distribute the connections. */
 function addressLimit(): Machine["addressLimit"] {
   if (!("Deno" in globalThis) || process.platform !== "linux") return "system";
-  // The flag `--unstable-net` permits to share an address, and also defines this function.
+  // This function exists if the flag `--unstable-net` is set, which permits to share an address.
   return "listenDatagram" in Deno ? null : "unstable-net";
 }
 

@@ -33,7 +33,7 @@ export async function discardBody(
   { body, headers }: Pick<Request, "body" | "headers">,
   { schedule = defaultSchedule, pause = turn }: DiscardOptions = {},
 ): Promise<void> {
-  // If the body is locked, its reader reads it to the end.
+  // A locked body has another reader, which reads the body to its end.
   if (body === null || body.locked) return;
   const { next, cancel } = pieceReader(
     body,
@@ -110,7 +110,7 @@ export async function endAfterBody(
     return response;
   }
   const headers = new Headers(response.headers);
-  // The runtime ends a response when it has sent this many bytes.
+  // The length is removed, because the runtime would end the response after this many bytes.
   headers.delete("content-length");
   return new Response(followed(body, discarded), { status, statusText, headers });
 }

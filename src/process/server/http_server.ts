@@ -16,7 +16,7 @@ export interface ClientInfo {
   readonly close?: () => void;
   /** Returns whether other clients wait for a connection. Absent if no client ever waits. */
   readonly isContended?: () => boolean;
-  /** Called when the whole body has arrived. Default: the end of the response shows that. */
+  /** Called when the whole body has arrived. Default: the end of the response shows the arrival. */
   readonly bodyReceived?: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** `Request` and `Response` of Node's server. @module */
+/** The classes for `Request` and `Response` in Node's server. @module */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { FastResponse, NodeRequest } from "srvx/node";
 

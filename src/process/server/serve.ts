@@ -154,7 +154,7 @@ async function stopServing(
     Promise.all([api?.shutdown().then(front?.stop), admin?.shutdown()]),
     () => hasWork(appState.database) || api?.isRunning === true,
   );
-  // An embedded database must write its data to disk. A server notices that the process has ended.
+  // Only an embedded database is closed without a time limit, because it writes data to disk.
   await (isEmbedded ? appState.close() : closeInTime(appState));
 }
 

@@ -158,7 +158,7 @@ async function acceptAll(
     } catch (error) {
       if (isStopping()) return;
       if (error instanceof Deno.errors.BadResource) throw error;
-      // The client may have reset the connection while it waited to be accepted.
+      // No delay follows if the client has reset the connection before it was accepted.
       if (!isReset(error)) await delay(clock);
       continue;
     }
@@ -243,7 +243,7 @@ function attempt(run: () => void): void {
   try {
     run();
   } catch {
-    // The connection has ended.
+    // The error is ignored, because the connection has ended.
   }
 }
 

@@ -21,7 +21,7 @@ export async function start(options: HttpServerOptions): Promise<HttpServer> {
   const server = createServer(settingsOf(options), listener(options));
   applyLimits(server, options);
   await bind(server, options.address);
-  // Node continues to accept connections after a failure, for instance without a free descriptor.
+  // A failure does not end the server, because Node continues to accept connections.
   server.on("error", (error) => void options.onError(error));
   const finished = deferred<void>();
   server.on("close", finished.resolve);
@@ -110,7 +110,7 @@ function listener({ handler, onError }: HttpServerOptions) {
     }
     void respond(handler, incoming, outgoing).catch((error) => {
       const response = onError(error);
-      // A response that has begun cannot change: the client notices that it ends early.
+      // A response that has begun is cut off, so that the client notices the failure.
       if (outgoing.headersSent) outgoing.destroy();
       else void sendNodeResponse(outgoing, response).catch(() => outgoing.destroy());
     });
@@ -126,7 +126,7 @@ async function respond(
   const request = new NodeServerRequest({ req: incoming, res: outgoing });
   const response = await handler(request, { client, setsContentLength: true });
   if (!incoming.complete && mayHaveUnreadBody(request, response)) {
-    // After 408, the client has stalled, and the rest of the body may never arrive.
+    // After 408, the connection is closed, because the rest of the body may never arrive.
     if (response.status === 408) outgoing.once("finish", () => incoming.socket.destroySoon());
     else endAfterBody(outgoing, incoming);
   }

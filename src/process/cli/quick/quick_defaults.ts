@@ -13,7 +13,7 @@ import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 export function fixedDefaults(dialect: Dialect): Partial<Config> {
   return {
     adminServerHost: "127.0.0.1",
-    // The dialect that ignores invalid values does not have the value `advise`.
+    // Only the dialect that rejects invalid values has the value `advise`.
     ...(dialect.invalidConfig === "rejected" ? { clientErrorVerbosity: "advise" } as const : {}),
     dbMaxRows: 1000,
     dbSchemaWatch: "auto",

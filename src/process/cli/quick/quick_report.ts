@@ -122,7 +122,7 @@ export function bannerText(
     `${svcDialect.productToken} ${version}  →  ${origin}${page}`,
     `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
     `${schemas}: ${counted(relations, "relation")}, ${counted(functions, "function")}`,
-    // If requests run as the login role, a warning contains the role.
+    // The role is not repeated if requests run as the login role, because a warning contains it.
     ...(choice.isLoginRole
       ? []
       : [`Requests without a token run as ${JSON.stringify(choice.anonRole)}`]),
@@ -134,8 +134,8 @@ export function bannerText(
   return lines.join("\n");
 }
 
-/** Warning for a database with `default_transaction_read_only`. The service turns this setting off, so
- * that only `db-read-only` forbids writes. */
+/** Returns the warning for a database with `default_transaction_read_only`. The service turns this
+ * setting off, so that only `db-read-only` forbids writes. */
 function readOnlyWarning(isReadOnly: boolean): string {
   return "default_transaction_read_only is on for this login: " +
     (isReadOnly

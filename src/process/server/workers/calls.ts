@@ -42,9 +42,9 @@ export interface WorkerFunctions {
   apply(change: StateChange): Promise<void>;
   /** Sets the seconds until the owner connects to the database again. */
   setRetry(seconds: number): void;
-  /** The worker's metrics as text. */
+  /** Returns the worker's metrics as text. */
   metrics(): string;
-  /** Null without a console. */
+  /** Returns the console's data since the last call; null without a console. */
   recorded(): RecordedSecond | null;
   /** Makes each further response close its connection. */
   closeConnections(): Promise<void>;

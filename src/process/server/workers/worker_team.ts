@@ -85,7 +85,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   /** Receives the events of the service that the workers follow. */
   observe({ kind }: Observation): void {
     if (kind !== "retrying" && kind !== "listener-retrying") return;
-    // The service reports a retry before it schedules the retry, so `retryAfter()` is not set yet.
+    // The message is sent later, because the service sets `retryAfter()` after it reports a retry.
     queueMicrotask(() => {
       for (const { calls } of this.#threads) calls.send("setRetry", this.#appState!.retryAfter());
     });
