@@ -94,7 +94,7 @@ function probeOf(targets: Targets): ServerProbe {
   };
 }
 
-/** Host and port: `localhost:5432`. For a Unix socket, the host is the folder of the socket. */
+/** Returns host and port: `localhost:5432`. For a Unix socket, the host is its folder. */
 function placeText({ host = "localhost", port = 5432 }: Settings): string {
   return `${host}:${port}`;
 }

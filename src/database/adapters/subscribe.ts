@@ -43,7 +43,7 @@ export async function subscribe(
       ask: async () => void await listen(maxSilenceMs),
       close: () => {
         isOpen = false;
-        // A pending `ask` rejects when its connection is destroyed.
+        // The connection is destroyed, so that a pending `ask` rejects.
         if (connection.state === "busy") connection.destroy("the subscription was closed");
         connection.end();
         return Promise.resolve();

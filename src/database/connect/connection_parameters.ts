@@ -55,7 +55,7 @@ const parameters: ReadonlyMap<string, ConnectionParameter> = new Map([
 
   // Each of the remaining parameters is accepted only with values that have no effect.
   ["load_balance_hosts", parameter(/^disable$/, "PGLOADBALANCEHOSTS")],
-  // Runtimes cannot set the next three; 0 is the default of the system.
+  // The next three accept 0, the default of the system, because runtimes cannot set them.
   ["keepalives_count", parameter(zero)],
   ["keepalives_interval", parameter(zero)],
   ["tcp_user_timeout", parameter(zero)],

@@ -49,7 +49,7 @@ function splitHost(text: string): readonly [host: string, port: string] {
 
 function readParameter(pair: string, query: string): readonly [keyword: string, value: string] {
   const [name = "", value] = pair.split(/=(.*)/s, 2).map(decoded);
-  // Drivers of other languages have `ssl=true` in place of `sslmode=require`.
+  // `ssl=true` means `sslmode=require`, because drivers of other languages have this form.
   if (name === "ssl" && value === "true") return ["sslmode", "require"];
   if (value !== undefined && isKeyword(name)) return [name, value];
   throw new Error(

@@ -58,7 +58,7 @@ function rootOf(options: ConnectionParameters, mode: string, readFile: ReadFile)
   }
   if (root !== undefined) return readFile(root);
   if (mode !== "verify-ca") return null;
-  // `verify-ca` accepts any host name, and public authorities certify servers of any owner.
+  // Without `sslrootcert`, public authorities apply, which certify servers of any owner.
   throw new Error('sslmode "verify-ca" needs sslrootcert');
 }
 

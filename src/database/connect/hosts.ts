@@ -74,7 +74,7 @@ async function tryInOrder<Connection>(
   throw new Error(problems.join(""));
 }
 
-/** `connection to server at "localhost", port 5432` */
+/** Returns the place for messages: `connection to server at "localhost", port 5432`. */
 export function placeOf({ host, port }: Settings, address?: string): string {
   const [name, number] = [String(host ?? "localhost"), String(port ?? 5432)];
   if (name.startsWith("/")) return `connection to server on socket "${name}/.s.PGSQL.${number}"`;

@@ -50,7 +50,7 @@ export async function openClient(settings: Settings): Promise<Client> {
   const client = new (pg as unknown as { Client: new (settings: Settings) => Client }).Client(
     settings["sslmode"] === "allow" ? { ...settings, ssl: false } : settings,
   );
-  // Without a listener, errors that the socket reports after connecting would be uncaught here.
+  // The socket also reports errors after connecting. The listener prevents uncaught errors.
   client.on("error", () => {});
   const parameters = new Map<string, string>();
   client.parameters = parameters;

@@ -18,7 +18,7 @@ export interface Sockets {
 
 /** Returns the runtime's sockets; null where they cannot read into a buffer. */
 export function socketsOfRuntime(): Sockets | null {
-  // Bun and Workers accept `onread`, and ignore it.
+  // Bun and Workers are excluded, because they accept `onread` and ignore it.
   if ("Bun" in globalThis || "WebSocketPair" in globalThis) return null;
   const net = builtinModule("node:net");
   const buffer = builtinModule("node:buffer");

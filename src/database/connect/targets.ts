@@ -37,7 +37,7 @@ export function connectionTargets(
   const options = appliedParameters(parseConnectionString(text), environment);
   const settings = { ...timesOf(options), ...loginOf(options), sslmode: sslModeOf(options) };
   const encryption = encryptionOf(options, readFile);
-  // Unix sockets stay unencrypted.
+  // A connection to a Unix socket is not encrypted.
   const servers = addressesOf(options).map((address) => ({
     ...settings,
     ...address,

@@ -274,7 +274,7 @@ export class TransactionExecution {
 
   /** Returns whether a prepared statement is unknown to the server, or can no longer run as planned. */
   #isStale({ isStale }: ServerError): boolean {
-    // If all statements have ended, the error belongs to the commit of an implicit transaction.
+    // An error after all statements belongs to the commit, so no statement is stale.
     return isStale && this.statement !== undefined && !this.#isBound;
   }
 

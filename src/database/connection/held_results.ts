@@ -36,7 +36,7 @@ export class HeldResults {
   /** Adds the next bytes of the last column. Returns `141` if the limit is exceeded, else null. */
   push(bytes: Uint8Array): ServiceError | null {
     const { receiver } = this;
-    // The bytes of the first row were counted at its start.
+    // Only further rows are counted here. The first row was counted at its start.
     const error = receiver.isContinued ? this.#count(bytes.length) : null;
     if (error === null) receiver.push(bytes);
     return error;

@@ -81,7 +81,7 @@ export class Listener {
     await this.#connect(this.#channel);
   }
 
-  /** Whole seconds, at least 1, until the next attempt; null when none is planned. */
+  /** Returns whole seconds, at least 1, until the next attempt; null when none is planned. */
   secondsLeft(): number | null {
     if (this.#retry === null) return null;
     return Math.max(1, Math.ceil((this.#retry.at - this.options.now()) / 1000));

@@ -23,8 +23,7 @@ export class NotificationProbe {
 
   constructor(private readonly options: NotificationProbeOptions) {}
 
-  /** Sends a notification. Unless that fails, passes to `onResult` whether it arrives within 5
-   * s. */
+  /** Sends a notification. If that succeeds, `onResult` receives whether it arrives within 5 s. */
   async start(channel: string, onResult: (result: ProbeResult) => void): Promise<void> {
     this.cancel();
     this.#onResult = onResult;

@@ -109,7 +109,7 @@ export class Pool implements Database {
       resolve,
       reject,
       deadline: caller?.deadline ?? null,
-      // A write runs to its end although its client has left.
+      // A write has no caller here, because it runs to its end although its client has left.
       caller: transaction.access === "read only" ? caller : null,
       timing: caller?.timing ?? null,
       events: caller?.events ?? null,
@@ -159,7 +159,7 @@ export class Pool implements Database {
       { connection, maxMs, clock: this.options.clock },
       (settler) => this.#execute(pooled, [this.#queuedOf(question, null, settler)]),
     );
-    // The query does not restart the idle time of the connection.
+    // The idle time is restored, because the query must not restart it.
     pooled.idleSince = idleSince;
   }
 
@@ -392,7 +392,7 @@ export class Pool implements Database {
   #gone(pooled: PooledConnection): void {
     this.#connections.delete(pooled);
     traceStep(this.#trace, pooled, `terminated: ${pooled.closeReason ?? "network error"}`);
-    // If a connection ends after a cancel request, the server may be silent.
+    // After a cancel request, the server may be silent, so the other connections are tested.
     if (pooled.work?.isCancelled) this.suspect();
     this.#endWork(pooled);
     this.#idle.remove(pooled);
@@ -403,7 +403,7 @@ export class Pool implements Database {
   #closeWhenEmpty(): void {
     if (this.#connections.size > 0) return;
     if (this.#opening > 0) {
-      // A server that does not answer must not keep the process alive.
+      // The wait is limited: a server that does not answer must not keep the process alive.
       if (this.#closed !== null) this.#timers.closing.start(closeTimeoutMs);
       return;
     }

@@ -34,7 +34,7 @@ export function monitor<Answer>(task: MonitorTask<Answer>, clock: Clock): () => 
   const finish = (report: () => void) => {
     if (isStopped) return;
     report();
-    // The callback may have stopped the monitor.
+    // No query follows if the callback has stopped the monitor.
     if (!isStopped) cancelTimer = clock.schedule(ask, periodMs);
   };
   const ask = () => {

@@ -79,7 +79,7 @@ export class PrimaryMonitor {
 
   #answered(position: WalPosition | null): void {
     this.#hasAnswered = true;
-    // A server in recovery, whose timeline is null, is not the primary.
+    // A server in recovery is not the primary. It has no timeline, so its position is ignored.
     if (position !== null && position.timeline !== null) {
       this.recordTimeline(position.timeline);
       if (position.timeline === this.#timeline) {

@@ -191,7 +191,7 @@ export class Standby {
   /** Reports whether the standby executes reads, if this has changed. */
   #report(): void {
     const isUnknown = this.#health === "healthy" && this.lagMs === null;
-    // The lag is unknown until the first samples of the primary.
+    // Nothing is reported until the lag is known, which needs samples of the primary.
     if (this.#health === "new" || (isUnknown && this.#isServing === null)) return;
     const isServing = this.isFit;
     if (isServing === this.#isServing) return;
