@@ -83,11 +83,11 @@ export interface Context {
   readonly guard: RequestGuard | null;
   /** Returns the context of the current snapshot. */
   readonly current: () => Context;
-  /** Answers in place of the stages, in order. */
+  /** The early answers, in the order in which they are tried. */
   readonly earlyAnswers: readonly EarlyAnswer[];
-  /** Changes to the replies of the stages, in order. */
+  /** The steps that change replies of the stages, in order. */
   readonly replySteps: readonly ReplyStep[];
-  /** Changes to all replies, in order, after the other steps. */
+  /** The steps that change all replies, in order, after `replySteps`. */
   readonly headerSteps: readonly ReplyStep[];
 }
 
@@ -186,7 +186,7 @@ export class Exchange implements Caller {
   hasEntered = false;
   /** Charges of `rate-limits`; null without policies. */
   admission: Admission | null = null;
-  /** The time limit of the request, or null. */
+  /** The time limit of the request; null if there is no limit. */
   deadline: Deadline | null = null;
   /** Deprecated uses: embeds with an alias that the request addresses by the target's name. */
   targetNameUses: readonly TargetNameUse[] = noUses;

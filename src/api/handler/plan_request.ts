@@ -36,7 +36,7 @@ interface PlannedPart {
   readonly body: Uint8Array;
   /** The columns that the role of the request may select. */
   readonly columns: RoleColumns;
-  /** References from and to other operations, or null. Plans with references are never cached. */
+  /** References from and to other operations, or null. Plans with references are not cached. */
   readonly references: OperationReferences | null;
 }
 
@@ -93,10 +93,10 @@ async function planQuery(input: PlanningInput, target: QueryTarget): Promise<Req
     const acceptQuery = acceptedQueries(target.isRoutine);
     return { kind: "options", allow: "OPTIONS,POST", acceptQuery };
   }
-  // JSON arguments of a function are received later, as the body of a POST is.
-  // A guard disables this check: its errors would show names to clients that the guard refuses.
   const request = requestInQuery(raw, target);
+  // JSON arguments of a function are received later, as the body of a POST is.
   if (request.method === "QUERY") return planByShape({ ...input, raw: request });
+  // A guard disables this check: its errors would show names to clients that the guard refuses.
   const checks = guard === null ? { head: () => check(request) } : {};
   const payload = await readBody(sourceOf(input, parameterReader), parameterReader, checks);
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;

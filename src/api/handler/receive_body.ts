@@ -47,8 +47,8 @@ function divisionOf(
   { raw, context: { snapshot: { config }, bodySpool: { space } }, files }: Exchange,
 ): DivisionOptions | undefined {
   const { serverSpoolSize: maxBytes, idempotencyTable } = config;
-  // A body with `Idempotency-Key` is not divided, because the key's hash needs the whole body.
   if (raw.method !== "POST" || maxBytes === 0) return undefined;
+  // A body with `Idempotency-Key` is not divided, because the key's hash needs the whole body.
   if (idempotencyTable !== null && hasIdempotencyKey(raw)) return undefined;
   const openSpool = () => {
     const file = openSpoolFile({ space, maxBytes });

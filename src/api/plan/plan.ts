@@ -48,7 +48,7 @@ export type Plan =
     readonly count: CountPlan;
     readonly representation: Representation;
     readonly headersOnly: boolean;
-    /** How the response gets an entity tag, or null. */
+    /** How the response gets an entity tag; null for a response without a tag. */
     readonly tagging: Tagging | null;
   }
   | {
@@ -216,7 +216,7 @@ function withoutCount(
   cache: SchemaCache,
 ): Representation {
   const { format } = representation;
-  // The links of a page need all of its rows.
+  // A page by a cursor is counted, because its links need all of its rows.
   if (format.kind !== "ndjson" || isPage(read)) return representation;
   const isCounted = !isRetrySafeRead({ kind: "read", read, representation }, cache);
   return { ...representation, format: { ...format, isCounted } };

@@ -100,7 +100,7 @@ function isAllowedPlan(
   return reach.isAllowed(excluded, allows);
 }
 
-/** Returns the relations and functions that a node uses. `origin` is the relation of its columns, or null. */
+/** Returns the relations and functions that a node uses. `origin` is the relation of its columns. */
 export function reachOf(node: ReadNode, origin: QualifiedName | null, cache: SchemaCache): Reach {
   const reach = new Reach(cache);
   reach.addNode(node, origin);
@@ -140,7 +140,7 @@ class Reach {
     }
     for (const term of order) {
       if (term.kind === "value") this.#addValue(term.value, addField);
-      // The key is an output of the embed, or a function of the embed's row.
+      // The key is added, because it may name a function of the embed's row.
       if (term.kind === "related") this.functions.push(term.key);
     }
     for (const source of orderSources) this.addNode(source.node, source.node.relation);
@@ -178,7 +178,7 @@ class Reach {
       case "embedded":
         return;
       case "fullText":
-        // A user-defined function of the same name may match the arguments better.
+        // Built-in names are added: a user-defined overload may match the arguments better.
         this.functions.push("to_tsvector", operatorSql(condition.operator));
         break;
       case "column":

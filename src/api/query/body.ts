@@ -24,7 +24,7 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   const element = elementOf(rows);
   switch (format.kind) {
     case "array":
-      // The separator is the same as in the result of `json_agg`.
+      // Rows are joined as text, with the separator that `json_agg` writes.
       if (rows.isVersioned === true && !format.stripped) {
         return sql`coalesce('[' || pg_catalog.string_agg(${element}::pg_catalog.text, ${
           literal(rowSeparator)

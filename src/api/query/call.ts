@@ -21,8 +21,8 @@ type JsonArguments = Extract<CallPlan["arguments"], { kind: "json" }>;
 
 const argumentsAlias = ownName("args");
 
-/** Renders a call. A result that is not a row type gets a single column, so that records without a
- * type are possible. */
+/** Renders a call. A result that is not a row type becomes the value of one column, as a FROM item
+ * cannot be a record without a type. */
 export function renderCall(plan: CallPlan, alias: string): Sql {
   const call = sql`${ident(plan.routine.schema, plan.routine.name)}(${callArguments(plan)})`;
   const source = argumentSource(plan);

@@ -172,7 +172,7 @@ function listLiteral(values: readonly string[]): string {
 }
 
 function fullText(filter: Extract<FieldCondition, { kind: "fullText" }>, field: Sql): Sql {
-  // The fragment is used in two places, but its value is one parameter.
+  // The fragment is made once, so that its two uses share one parameter.
   const language = filter.language === null ? emptySql : sql`${param(filter.language)}, `;
   const document = filter.toTsvector ? sql`to_tsvector(${language}${field})` : field;
   return sql`${document} @@ ${operatorOf(filter.operator)}(${language}${param(filter.value)})`;

@@ -11,7 +11,7 @@ export function cursorText({ fingerprint, terms }: NodeCursor, values: readonly 
   const json = sql`pg_catalog.concat('[1,"', ${
     param(fingerprint)
   }::pg_catalog.text, '",[', ${list}, ']]')`;
-  // PostgreSQL breaks lines of base64 after 76 characters. The line breaks are removed.
+  // The line breaks that PostgreSQL writes in base64, after 76 characters, are removed.
   return sql`pg_catalog.translate(pg_catalog.encode(pg_catalog.convert_to(${json}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
 }
 

@@ -154,7 +154,7 @@ function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql
 function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete" }>): Sql {
   const table = nameOf(plan.relation);
   const conditions = renderConditions(plan.where, table);
-  // Not in the subquery, so that PostgreSQL tests them again on a row that was updated meanwhile.
+  // Outside of the subquery, PostgreSQL tests preconditions again on rows updated meanwhile.
   const preconditions = preconditionOf(plan.precondition, table);
   if (plan.limited === null) {
     const all = [...conditions, ...preconditions];

@@ -245,7 +245,7 @@ class LevelWriter {
     const missing = ownName("missing");
     const { from, equal } = this.#existing(level);
     const open = isFirst ? emptySql : sql` and ${keptText(number, "repeated")} = '[]'`;
-    // With a partial index, no row is left out: a row outside of it has no existing row.
+    // With a partial index, PostgreSQL decides: rows outside of the index do not conflict.
     const isMissing = level.conflict!.target.predicate === null
       ? sql`not exists (select from ${from} where ${equal})`
       : sql`true`;
@@ -289,7 +289,7 @@ class LevelWriter {
     const values = join(
       level.keys.map(({ name }) => sql`${foundAlias}.${ident(name)}::pg_catalog.text`),
     );
-    // IN, whose rows PostgreSQL hashes, because it may choose a slow nested loop for a join.
+    // IN, because PostgreSQL hashes its rows; for a join, it may choose a slow nested loop.
     const action =
       sql`case when (${values}) in (select ${names} from ${inserted}) then 'INSERT' else 'EXISTING' end`;
     const joined =

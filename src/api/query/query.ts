@@ -88,7 +88,7 @@ export interface ResultOptions {
   readonly format: BodyFormat | null;
   /** Options of EXPLAIN if the body is the execution plan; null for the result. */
   readonly explain: Explain | null;
-  /** How the result gets its entity tag, or null. The tag is the last column before the body. */
+  /** How the result gets its entity tag, which precedes the body; null for a result without a tag. */
   readonly tagging: Tagging | null;
   /** The request body with further members, which replaces the original. Default: none. */
   readonly substitute?: BodyWithMembers;

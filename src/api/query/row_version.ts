@@ -19,7 +19,7 @@ export function renderVersion(version: VersionSource, row: Sql): Sql {
     case "system":
       return sql`pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.hashtextextended(${row}.tableoid::pg_catalog.text || ':' || ${row}.xmin::pg_catalog.text || ':' || ${row}.ctid::pg_catalog.text, 0)), 16, '0')`;
     case "columns": {
-      // The binary form does not depend on settings such as the time zone.
+      // The binary form is used: it does not depend on settings such as the time zone.
       const values = join(version.columns.map((name) => sql`${row}.${ident(name)}`));
       return sql`pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.record_send(row(${values}))), 'hex'), 16)`;
     }
@@ -40,7 +40,7 @@ export function hasVersion(
   }::pg_catalog.text[])`;
 }
 
-/** Returns the parameter value for the tags of a request, or null. */
+/** Returns the parameter with the tags of a request; null if the request lists no tags. */
 export function tagsParam(
   { action, preconditions: { ifMatch, ifNoneMatch } }: Pick<ApiRequest, "action" | "preconditions">,
 ): string | null {

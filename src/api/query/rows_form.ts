@@ -54,7 +54,7 @@ export interface RowsResult {
   readonly metadata: readonly Sql[];
   readonly format: RowFormat;
   readonly element: Omit<BodyRows, "single">;
-  /** How a response of at most {@linkcode maxValueRows} rows gets its tag, or null. */
+  /** How a response of at most {@linkcode maxValueRows} rows gets its tag; null for no tag. */
   readonly tagging: Tagging | null;
 }
 

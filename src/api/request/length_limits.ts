@@ -22,7 +22,7 @@ export function lengthError(
   }
   if (serverMaxHeaderSize > 0) {
     let size = 0;
-    // A header value has one character per byte.
+    // A header value has one character per byte, so that its length is a number of bytes.
     for (const [name, value] of headers) {
       size += name.length + value.length + headerLineBytes;
     }

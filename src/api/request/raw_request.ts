@@ -54,7 +54,7 @@ export function readHeaders(received: Headers): HeaderRecords {
   received.forEach((value, name) => {
     const text = decodeBytes(value);
     if (name === "cookie") cookie = text;
-    // An assignment to `__proto__` would replace the prototype of the object.
+    // `__proto__` is left out: an assignment to it would replace the prototype of the object.
     else if (name !== "__proto__") headers[name] = text;
   });
   return { headers, cookies: parseCookies(cookie) };

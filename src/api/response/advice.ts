@@ -144,7 +144,7 @@ function correctedFilter(value: string): string {
   if (word === "in") return `${not}in.(${rest.replace(/^[([]|[)\]]$/g, "")})`;
   const [, operand = "null"] = isOperands.find(([spelling]) => spelling.test(rest)) ?? [];
   if (word === "is") return `${not}is.${operand}`;
-  // A word of two letters resembles every operator of two letters.
+  // Words of two letters are not corrected: each resembles every operator of two letters.
   const similar = word.length > 2 ? nearest(word, operatorWords) : null;
   const operator = operatorWords.includes(word) ? word : operatorAliases.get(word) ?? similar;
   return operator === null ? `eq.${value}` : `${not}${operator}.${rest}`;

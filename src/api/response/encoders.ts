@@ -149,7 +149,7 @@ async function feed(
     if (isClosed) return;
     if (done) return void transform.end();
     isFlushed = false;
-    // The encoder reads the chunk later, when the source may have freed it.
+    // A copy is passed, because the source may free the chunk before the encoder reads it.
     if (transform.write(value.slice())) continue;
     await new Promise<void>((resolve) => proceed = resolve);
   }

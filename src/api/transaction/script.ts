@@ -143,7 +143,7 @@ export function buildScript(
   const isPlain = batch === null && work.key === null && divided === null;
   const isImplicit = isPlain && end === "commit" && isolation === "read committed" &&
     config.dbPreparedStatements &&
-    // Citus forwards settings in a block only.
+    // Settings for workers need a block, because Citus forwards settings in a block only.
     owner.usesSetCommands !== true &&
     (access === "read only" || first.checks.length === 0) && first.maxCost === null;
   const form = isImplicit ? access : "block";

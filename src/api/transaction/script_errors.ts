@@ -96,7 +96,7 @@ function patchError(error: DatabaseError): Error {
   return errors.patchDoesNotApply(`Operation ${number} finds no target, or its test fails`);
 }
 
-/** Returns the planner's number of rows, from its plan as JSON, or null. */
+/** Returns the planner's estimate of rows; null if the operation has no estimate. */
 export function estimateOf(
   { rows }: Pick<TransactionResult, "rows">,
   script: RequestScript,

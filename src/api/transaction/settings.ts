@@ -141,7 +141,7 @@ function identifierSettings(
     ...(applicationName === null ? [] : [setting("application_name", param(applicationName))]),
     ...(batchPosition === null ? [] : [
       setting("request.batch", param(batchPosition)),
-      // An earlier operation may have left the number of its updated rows.
+      // The number of updated rows is reset, because an earlier operation may have set it.
       setting(updatedRowsSetting, sql`''`),
     ]),
   ];

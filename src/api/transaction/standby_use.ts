@@ -24,7 +24,7 @@ export function mayUseStandby(
 ): boolean {
   return accessOf(plan) === "read only" && preferences.read === null && preferences.tx === null &&
     !plan.representation.explain?.options.includes("analyze") &&
-    // A standby refuses the level (PostgreSQL, "Hot Standby", Caveats).
+    // A standby refuses serializable transactions (PostgreSQL, "Hot Standby", Caveats).
     isolationOf(plan, defaults) !== "serializable" &&
     isStablePreRequest(config, cache) && isStandbyRead(plan, cache);
 }

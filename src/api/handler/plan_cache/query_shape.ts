@@ -116,7 +116,7 @@ function preconditionsKey(headers: RawRequest["headers"]): string {
 export function payloadKey(payload: Payload | null): string | null {
   if (payload === null) return "";
   if (payload.kind !== "json" || payload.keys?.length === 0) return null;
-  // The plan reads the columns of CSV from its header row.
+  // No plan is cached for CSV, because the plan reads the columns from its header row.
   if (payload.source === "csv" || payload.source === "row text") return null;
   const keys = payload.keys === null ? "" : `\0${payload.keys.join("\0")}`;
   const isPlain = payload.keys === null || !payload.keys.some((key) => key.includes("\0"));

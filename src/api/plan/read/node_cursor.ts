@@ -119,7 +119,7 @@ function describe(
   const { direction, nulls, ...value } = term;
   const place = [direction ?? "asc", nulls ?? (direction === "desc" ? "first" : "last")];
   const field = fieldOf(term);
-  // The form of a field is the form in earlier versions, whose cursors so stay valid.
+  // A field keeps the form of earlier versions, so that their cursors stay valid.
   if (field !== null) return [{ kind: "field", field }, ...place];
   // An embed is identified by its name, because its position depends on `select`.
   const named = requested !== undefined && JSON.stringify(value).includes('"kind":"related"');

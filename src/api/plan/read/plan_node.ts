@@ -79,8 +79,8 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   const hasColumns = node.fields.length > 0 || embeds.some(({ hasOutput }) => hasOutput);
   const distinct = hasColumns ? planDistinct(node, { grouped: hasGroups }) : null;
   const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
-  // With Citus, no subquery picks the rows: it could not join embeds to a subquery with a limit on
-  // the servers that have the rows.
+  // With Citus, no subquery picks the rows: the servers that have the rows could not join embeds to
+  // it.
   const isPushed = node.cache.data.isDistributed === true &&
     !embeds.some(({ mayRepeat }) => mayRepeat);
   const picksRows = !joined && !hasGroups && distinct === null && !isPushed &&

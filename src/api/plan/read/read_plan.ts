@@ -98,7 +98,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const values = valueRules(input.query, config);
   const resolved = resolveTree(root, rootOf(source), { schemas, cache, values });
   const { relation } = resolved;
-  // The write has applied the filters of a representation.
+  // Filters on a representation are removed, because the write has applied them.
   const tree = isWritten ? { ...resolved, filters: [], logic: [] } : resolved;
   checkTree(tree, config);
   countColumns(tree);

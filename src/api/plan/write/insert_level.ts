@@ -105,7 +105,7 @@ export function columnNames(
 /** Returns the keys that all objects have, except `others`. Throws `102` if objects have different keys. */
 function keysOf(values: readonly unknown[], others: ReadonlySet<string>): readonly string[] {
   let keys: ReadonlySet<string> | null = null;
-  // PostgreSQL refuses values that are not objects.
+  // Only objects have keys. PostgreSQL refuses other values.
   for (const value of values) {
     if (!isObject(value)) continue;
     const names = Object.keys(value).filter((key) => !others.has(key));

@@ -53,7 +53,7 @@ interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly kept?: readonly string[];
   /** The plan of reading the returned rows; null when the response has no body. */
   readonly read: ReadPlan | null;
-  /** Deprecated uses of names of targets, as in {@linkcode ReadPlan}; also if `read` is null. */
+  /** Deprecated uses of target names, as in {@linkcode ReadPlan}. Also filled if `read` is null. */
   readonly targetNameUses: readonly TargetNameUse[];
   /** Default: none. */
   readonly precondition?: WritePrecondition;
@@ -107,7 +107,7 @@ export function planInsert(write: WriteContext): MutatePlan {
   const { items, columns } = insertedColumns(write);
   const isFound = request.preferences.resolution === "return-existing";
   if (items !== null || isFound) {
-    // A body without keys, such as an empty array, writes the columns by which rows are found.
+    // A body without keys, such as an empty array, gets the columns that identify existing rows.
     const isEmpty = isFound && jsonBody(request.payload).keys?.length === 0;
     const names = columns ?? (isEmpty ? conflictOf([])!.target.columns : null);
     const flat = items === null ? writtenRows(write, names) : null;
@@ -277,7 +277,7 @@ function returningOf({ request, relation, cache, config }: WriteContext): WriteR
   }
 }
 
-/** Returns the selected columns and the primary key, in the order of the key in `Location`. */
+/** Returns the selected columns and the primary key, sorted as the key in `Location`. */
 function headerColumns(read: ReadPlan, { columns, primaryKey }: Relation): readonly string[] {
   const needed = neededColumns(read);
   const selected = needed === "all" ? columns.map(({ name }) => name) : needed;

@@ -7,9 +7,9 @@ import type { Representation } from "../negotiate.ts";
 import { type RowVersion, rowVersionOf, versionsIn } from "./row_version.ts";
 
 export interface Tagging {
-  /** The version of a result with one row, or null. */
+  /** The version of the row, for a result with one row; null if rows have no version. */
   readonly version: RowVersion | null;
-  /** Tags of `If-None-Match` for which no body is returned, or null. */
+  /** Tags in `If-None-Match`, for which the result has no body; null without the header. */
   readonly unlessTag: readonly string[] | "*" | null;
 }
 
@@ -26,14 +26,14 @@ export type WritePrecondition =
     readonly versions: readonly string[];
   };
 
-/** Returns how the response gets its tag, or null. */
+/** Returns how the response gets its tag; null for a response without a tag. */
 export function taggingOf(
   { preconditions: { ifNoneMatch } }: ApiRequest,
   { format, explain }: Representation,
   { etagMode }: Config,
   version: () => RowVersion | null,
 ): Tagging | null {
-  // Without a tag: lines, whose headers are sent before the rows are known, and execution plans.
+  // No tag for lines, whose headers are sent before the rows are known, and for execution plans.
   if (etagMode === "off" || explain !== null || format.kind === "ndjson") return null;
   const unlessTag = ifNoneMatch === null || ifNoneMatch === "*"
     ? ifNoneMatch
@@ -52,7 +52,7 @@ export function writePrecondition(
   if (ifMatch !== null && on !== null) {
     throw errors.unmatchableRows(on, "'on' cannot be combined with If-Match");
   }
-  // PUT: `If-Match` requires that the row exists, `If-None-Match` that it does not.
+  // PUT: `If-Match` requires that the row exists, and `If-None-Match` forbids that it exists.
   if (ifMatch !== null && ifNoneMatch !== null) throw errors.preconditionFailed();
   if (ifMatch === "*") return { kind: "exists" };
   if (ifMatch !== null) {

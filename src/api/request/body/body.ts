@@ -113,7 +113,7 @@ export async function receiveBody(
     throw tooLarge(allowedLength, declared);
   }
   const decoder = begin((payload) => guard.check(payload), { isCut: mayDivide });
-  // Access to `body` creates a stream, which small bodies do not need.
+  // Small bodies are received whole, because access to `body` would create a stream.
   const maxWhole = timeout.milliseconds > 0 ? maxPieceBytes : maxShortBytes;
   if (expected <= maxWhole || request.body === null) {
     const received = await unbroken(() => inTime(request.arrayBuffer(), timeout, errors));
@@ -145,7 +145,7 @@ export async function receiveBody(
     }
     for await (const bytes of decoded) await collected.add(bytes);
   } finally {
-    // After the release, the server can discard the rest of the body.
+    // The reader is released, so that the server can discard the rest of the body.
     reader.release();
   }
   return decoder.payload(collected.bytes());

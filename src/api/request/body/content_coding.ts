@@ -19,7 +19,8 @@ const maxRatio = 200;
 const zlib = builtinModule("node:zlib");
 const stream = builtinModule("node:stream");
 
-/** Returns the coding of a body, or null. Throws `138` for unsupported codings, and for several. */
+/** Returns the coding of a body; null if it is not encoded. Throws `138` for unsupported codings,
+ * and for several. */
 export function contentCoding(headers: Headers): ContentCoding | null {
   const name = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   if (name === "" || name === "identity") return null;
@@ -44,7 +45,7 @@ export async function* decodedPieces(
       for (let at = 0; at < piece.length; at += countedSliceBytes) {
         const slice = piece.subarray(at, at + countedSliceBytes);
         received += slice.length;
-        // The decoder reads the slice later, when the bytes of `piece` may have changed.
+        // A copy is passed: the bytes of `piece` may change before the decoder reads the slice.
         yield slice.slice();
       }
     }

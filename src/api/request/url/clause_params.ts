@@ -36,7 +36,7 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
     }),
   ]),
   ["distinct", (raw) => readText({ what: "distinct", raw }, distinct)],
-  // The plan decodes cursors, whose keys depend on the order.
+  // Cursors are decoded later, by the plan, because their keys depend on the order.
   ...(["after", "before"] as const).map((direction): [string, ClauseReader] => [
     direction,
     (raw) => ({ kind: "page", direction, cursor: raw }),

@@ -12,7 +12,7 @@ export function permittedPaths(
     const path = operation.path + (operation.template === "" ? "" : `?${operation.template}`);
     const item = paths.get(path) ?? {};
     const method = operation.method.toLowerCase();
-    // OpenAPI 3.1 lacks QUERY, and permits one operation for each method and path.
+    // Left out: QUERY, which OpenAPI 3.1 lacks, and a second operation of one method and path.
     if (method === "query" || method in item) continue;
     paths.set(path, { ...item, [method]: permittedOperation(operation) });
   }
