@@ -93,8 +93,8 @@ export async function withCases<Result>(
   });
 }
 
-/** Returns the SQL that would let the login set the roles. From PostgreSQL 16 on, a membership may
- * lack the option SET. */
+/** Query of the SQL that lets the login set the roles. Members may also need a GRANT: from PostgreSQL
+ * 16 on, a membership may lack the option SET. */
 const mendingSql = `
 select distinct format(case when r.oid is null then 'create role %I;' else 'grant %I to %I;' end, name, session_user)
 from json_array_elements_text($1) name left join pg_roles r on rolname = name

@@ -213,7 +213,7 @@ function nestedInserts(
   });
 }
 
-/** Returns calls of a function, one per relation. Arguments are values of a row, chosen by type. */
+/** Returns a call of a function for each relation. Arguments are values of a row, chosen by type. */
 export function callsOf(
   { name, parameters }: Routine,
   targets: readonly RelationTarget[],

@@ -245,8 +245,8 @@ type PolicyRule = readonly [action: AccessCell["action"], clause: "using" | "che
 /** Existing rows, new rows, and rows that an upsert updates. */
 type RowKind = "row" | "new row" | "row in conflict";
 
-/** Returns the rules that apply to rows: PostgreSQL documentation, CREATE POLICY, "Policies Applied
- * by Command Type". */
+/** Returns the rules for each kind of row. See PostgreSQL documentation, CREATE POLICY, "Policies
+ * Applied by Command Type". */
 function rulesOf(plan: RowPlan): Readonly<Partial<Record<RowKind, readonly PolicyRule[]>>> {
   const reading: PolicyRule = ["select", "using"];
   if (plan.kind === "read") return { row: [reading] };
