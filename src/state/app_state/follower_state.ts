@@ -37,7 +37,7 @@ interface FollowingOptions extends Omit<AppStateBaseOptions, "requestMetrics"> {
   /** The dialect of the configuration, by name. */
   readonly dialect: string;
   readonly followed: FollowedState;
-  /** Returns the configuration, with this thread's share of the limits. Default: the whole limits. */
+  /** Returns the configuration with this thread's share of the limits. Default: it is unchanged. */
   readonly shareOf?: (config: Omit<Config, "wingOptions">) => Config;
   /** Ends the process, after a fatal failure was reported. */
   readonly onFatal: () => void;

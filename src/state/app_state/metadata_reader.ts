@@ -216,8 +216,8 @@ export function rowsOf(text: string, ...params: readonly string[]): Statement {
   return { text, params, use: "rows" };
 }
 
-/** Query that finds a function of this name that can be called without arguments. If the schema is
- * empty, the function may be in any schema. */
+/** Finds the functions of a name that need no arguments. If the schema is empty, the function may
+ * be in any schema. */
 const callableQuery = `select 1 from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid = p.pronamespace
 where $1::pg_catalog.text in ('', n.nspname::pg_catalog.text) and p.proname = $2 and p.pronargs = p.pronargdefaults`;

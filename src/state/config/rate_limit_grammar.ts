@@ -58,7 +58,7 @@ const quotedText = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
 const inBrackets = String.raw`\[(?:${quotedText}|\[[^\]"']*\]|[^\[\]"'])*\]`;
 const jsonPath = String.raw`\$(?:${quotedText}|${inBrackets}|[^\s;"'\[])*`;
 
-/** Matches one policy, with the semicolon after it. */
+/** Matches one policy and the semicolon after it. */
 const policyPattern = new RegExp(
   String.raw`\s*(?<name>[A-Za-z][\w-]*)\s*:\s*(?<count>\d+)\s*/\s*(?<time>\d+)(?<unit>[smhd])` +
     String.raw`(?:\s+burst\s+(?<burst>\d+))?` +

@@ -11,7 +11,7 @@ import type { ViewColumns } from "./view_columns.ts";
 /** Attribute numbers of primary keys by the table's oid. */
 type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 
-/** Further properties of relations, by their oid. */
+/** Further properties of relations, each by the oid of the relation. */
 interface RelationTraits {
   readonly volatile: ReadonlySet<number>;
   readonly sessionReads: ReadonlySet<number>;

@@ -21,7 +21,7 @@ interface ViewInput {
   readonly keyColumns: KeyColumns;
 }
 
-/** Returns the key columns of tables that each view shows, with their names in the order of the view. */
+/** For each view, returns the key columns of tables that it shows, and their names in its order. */
 export function* trackViewColumns(
   { views, rules, keyColumns }: ViewInput,
 ): SlicedWork<ReadonlyMap<number, ViewColumns>> {

@@ -3,7 +3,7 @@
 
 type TypedName = readonly [name: string, type: string];
 
-/** Types of columns, parameters and results. `text` is the output of `format_type`. */
+/** Types of columns, parameters and results. The texts of types are outputs of `format_type`. */
 export interface TypeCatalogue {
   readonly enums: readonly (readonly [
     schema: string,
