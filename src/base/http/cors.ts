@@ -22,13 +22,13 @@ const exposed = [
   "Range-Unit",
 ] as const;
 
-/** Headers that some responses have. */
+/** Response headers that only some responses have. */
 const optional = [
   ...["ETag", "Idempotent-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", "Link"],
   ...["Accept-Query", "Svc-Truncated", "Svc-Count", "Deprecation", "Sunset"],
 ];
 
-/** Headers of live queries. */
+/** Response headers of live queries. */
 const ofLiveQueries = ["handle", "offset", "schema", "cursor", "up-to-date"]
   .map((name) => `electric-${name}`);
 
