@@ -59,7 +59,7 @@ function failureCode(call: ParsedCall): number {
   return "command" in call ? call.command?.failureCode ?? 1 : 1;
 }
 
-/** Returns advice after a call without a configuration file. */
+/** Returns advice for a call that names no configuration file. */
 const nextStep = () =>
   isFile(usualFile)
     ? `${usualFile} was not read, since arguments or the environment name a database: name it, too`

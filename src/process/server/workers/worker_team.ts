@@ -176,7 +176,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     }
   }
 
-  /** Returns the results; empty if one is missing. */
+  /** Calls a function of all workers. Returns the results; empty if one is missing. */
   async #askAll(name: "hold" | "closeSocket"): Promise<readonly unknown[]> {
     let results: readonly unknown[] = [];
     const all = Promise.all(this.#threads.map(({ calls }) => calls.ask(name)));
