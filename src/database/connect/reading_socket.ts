@@ -12,7 +12,7 @@ interface ReadingSocket extends Socket {
 
 export interface Sockets {
   reading(): ReadingSocket;
-  /** Returns a usual socket, which encryption needs. */
+  /** Returns a socket of the usual class, which encryption needs. */
   plain(): Socket;
 }
 

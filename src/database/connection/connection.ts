@@ -412,7 +412,7 @@ export class Connection {
     this.#retries = [];
     this.events.closed?.(reason);
     if (current !== undefined && !isUnbegun) failWith(current, reason);
-    // A server that reports the end of the connection has not begun later statements either.
+    // Writes are requeued, too, if the server has ended the connection: it has begun none.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;
     for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);
     this.#requeue(pending.filter(mayRequeue), reason);

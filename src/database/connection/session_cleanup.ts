@@ -54,7 +54,7 @@ export function cleanupStatements(state: KeptState, access: AccessMode): readonl
   ];
 }
 
-/** Follows an implicit transaction that may have changed the session. */
+/** An empty transaction, which begins with the cleanup of the implicit transaction before it. */
 export const emptyTransaction: PendingTransaction = {
   transaction: {
     access: "read only",

@@ -128,7 +128,7 @@ export class LargeBodies {
 
 /** A transaction above this time resets the estimate of its kind, which is then not short. */
 const resetAboveMs = 20;
-/** A kind with a shorter service time is short. */
+/** A kind of transactions is short if its service time is below this. */
 const maxShortMs = 1;
 /** Number of measurements before a kind can be short. */
 const minSamples = 2;
