@@ -16,7 +16,7 @@ export function callerOf(
   config: { readonly dbAnonRole: string | null },
 ): Identity | null {
   const [role, json = "{}"] = [flags.get("--role"), flags.get("--claims")];
-  // JSON.parse() would round large numbers.
+  // The text of `--claims` is not parsed, because JSON.parse() would round large numbers.
   const claims = flags.has("--claim") ? JSON.stringify(claimsOf(flags)) : json;
   if (role !== undefined) return callerIdentity({ role, claims }, config);
   const flag = ["--claims", "--claim"].find((name) => flags.has(name));

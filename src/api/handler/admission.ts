@@ -115,9 +115,7 @@ function checkOrigin(
   if (isForeignWrite({ method, headers, host }, rules)) throw errors.crossOriginWrite();
 }
 
-/**
- * Returns a text that identifies the client for limits: the subject of its token, or its network.
- */
+/** Returns a text that identifies the client for limits: its token's subject, or its network. */
 export function clientKeyOf({ identity, client }: Exchange): string {
   const { iss, sub } = JSON.parse(identity!.claims) as Readonly<Record<string, unknown>>;
   if (typeof sub === "string") return JSON.stringify(["subject", iss, sub]);

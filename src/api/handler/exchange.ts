@@ -77,7 +77,7 @@ export interface Context {
   readonly routes: RouteNames;
   /** The identity of requests without a token; null if they need one. */
   readonly anonymous: Identity | null;
-  /** The parts of wings that answer requests in place of the stages, by path. */
+  /** The parts of wings that answer the requests to their paths, in place of the stages. */
   readonly pathHosts: readonly PathHost[];
   /** Decides which requests may be planned; null if all may be. */
   readonly guard: RequestGuard | null;

@@ -1,6 +1,4 @@
-/**
- * The steps after the stages. Each adds to replies what an option or a request requires. @module
- */
+/** The steps after the stages. Each adds to replies what an option or request requires. @module */
 import { formatServerTiming } from "../../base/observe/stopwatch.ts";
 import type { Config } from "../../state/config/options.ts";
 import { isResponseCoding } from "../../base/http/accept_encoding.ts";
@@ -90,7 +88,8 @@ function compress(offered: NonNullable<Config["serverCompression"]>): ReplyStep 
     });
 }
 
-/** Prevents other origins from setting the cookie by a request that the origin check cannot recognise. */
+/** Removes the token's cookie from replies to other origins, which could log the user in under
+ * another name. */
 function guardCookie(
   cookieName: string,
   { jwtCookieOrigins }: Pick<Config, "jwtCookieOrigins">,

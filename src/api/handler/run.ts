@@ -84,9 +84,7 @@ export function ownerOf(
   return { identity: identity!, defaults, loginSetsTimeout, identifiers, usesSetCommands };
 }
 
-/**
- * Returns whether the request is a write with an `Idempotency-Key`, so that it takes effect once.
- */
+/** Returns whether a request is a write with an `Idempotency-Key`, so that it takes effect once. */
 function hasKey(
   { raw, context: { snapshot: { config } } }: Exchange,
   { operations }: RequestWork,

@@ -38,7 +38,7 @@ function refuseEmbeds(tree: LogicTree): void {
   }
 }
 
-/** Plans a condition without embeds, for example of a write. Throws `108` for embeds. */
+/** Plans a condition that must not name embeds, such as a write's. Throws `108` for an embed. */
 export function planRowCondition(tree: LogicTree, scope: FieldScope): Condition {
   switch (tree.kind) {
     case "filter":

@@ -98,9 +98,7 @@ const systemColumns: ReadonlySet<string> = new Set(
   ["tableoid", "ctid", "xmin", "cmin", "xmax", "cmax"],
 );
 
-/**
- * Returns a function that tests whether a row function for a relation exists in the search path.
- */
+/** Returns a function that tests whether the search path has a row function for a relation. */
 function rowFunctionNames({ data }: SchemaCache): (
   relation: QualifiedName,
   name: string,

@@ -169,7 +169,7 @@ export function csvLine(format: CsvFormat, last: readonly Sql[]): Sql {
     from (select ${csvRow(sql`(${rowsAlias}.*)`, format)} as text offset 0) as ${ownName("csv")})`;
 }
 
-/** Returns a further row of CSV in parentheses, which the connection removes. */
+/** Returns a row of CSV after the first, in parentheses. The connection removes them. */
 export function furtherCsvRow(
   format: CsvFormat,
   { isVersioned }: Pick<BodyRows, "isVersioned">,

@@ -56,9 +56,7 @@ export function keyColumn(position: number): Sql {
   return ident(`k${position + 1}`);
 }
 
-/**
- * Detail of the error if rows of several levels need different values in one foreign key column.
- */
+/** Detail of the error if rows of several levels need different values in a foreign key column. */
 export const unequalRows = "unequal rows";
 
 /** Renders the value of a column that several levels fill. It fails if their values differ. A level

@@ -84,8 +84,8 @@ export function parsePreferences(header: string | null): Preferences {
 
 /**
  * Recognises other spellings of preferences that protect rows: with parameters, quotes, spaces and
- * capitals (RFC 7240, section 2). Any spelling of `handling=strict` rejects the request then, and
- * any spelling of `tx=rollback` rolls back.
+ * capitals (RFC 7240, section 2). So any spelling of `handling=strict` rejects the request, and any
+ * spelling of `tx=rollback` rolls back.
  */
 function otherSpelling(token: string): Partial<Listed> {
   if (/^handling\s*=\s*"?strict\b/i.test(token)) return { handling: "strict" };

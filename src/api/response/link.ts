@@ -66,8 +66,8 @@ function hasPositionInBody(
 
 const replacedNames = ["offset", "after", "before"] as const;
 
-/** Returns the links of a page by a cursor. A page after a row has a previous page, with that
- * row. */
+/** Returns the links of a page by a cursor. A page that begins after a row has a previous page,
+ * with that row. */
 function cursorLinks({ direction, keys }: CursorPage, { root, columns, rows }: ReadPage): Links {
   const at = (name: "after" | "before", cursor: string) => [
     ...replacedNames.map((replaced) => ({ name: replaced, value: null })),

@@ -229,7 +229,7 @@ export function withCommands(
     // `searchPath` is a list of quoted identifiers, which `all` passes as one text.
     command(sql`search_path to ${tableSql(searchPath)}`),
     all,
-    // Otherwise, reads over several connections would forbid a later write to a reference table.
+    // Sequential: reads over several connections would forbid a later write to a reference table.
     ...batchPosition === null ? [] : [command(sql`citus.multi_shard_modify_mode = 'sequential'`)],
     ...values.flatMap(([name, value]) =>
       value === null ? [] : [command(sql`${ident(...name.split("."))} = ${settingLiteral(value)}`)]

@@ -283,8 +283,7 @@ export class ScriptRun {
     return isError(error, errors.requestTimeout) && this.#request.deadline?.isOver !== true;
   }
 
-  /** Returns the error of the first operation before a position whose result is refused, or
-   * null. */
+  /** Returns the error of the first operation before `end` whose result is refused, or null. */
   #refusedBefore(end: number): OperationError | null {
     for (let index = 0; index < Math.min(end, this.#held.length); index++) {
       try {

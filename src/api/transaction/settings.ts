@@ -200,7 +200,7 @@ function plainStatement(settings: TransactionSettings, form: SettingsForm): Stat
   return { text, params, use: "none", isShared: true };
 }
 
-/** Kinds of timeouts with different statement texts: see `TransactionSettings.timeoutMs`. */
+/** Examples of `TransactionSettings.timeoutMs` for each text: no change, reset, another timeout. */
 const timeoutKinds: readonly (number | null)[] = [null, 0, 1];
 
 /** Returns the index in the list of precompiled texts of a form. */

@@ -232,9 +232,7 @@ function* entriesOf(
   }
 }
 
-/**
- * Maximum number of references. Each is an argument of `concat`, which PostgreSQL limits to 100.
- */
+/** Maximum number of references. Each is an argument of `concat`, which accepts at most 100. */
 const maxRefs = 30;
 
 function readRefs(object: Uint8Array | undefined, path: Path): BatchOperation["refs"] {

@@ -110,8 +110,8 @@ function visible(text: string): string {
   return text.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** Returns the `Prefer` header of an operation. Its `handling` overrides the preference of the
- * batch. */
+/** Returns the `Prefer` header of an operation. The preference `handling` of the operation
+ * overrides the batch's. */
 function operationPreferences(own: string | undefined, ofBatch: string | undefined): string | null {
   const header = [...tokensOf(own), ...batchPreferences(ofBatch)].join(", ");
   return header === "" ? null : header;

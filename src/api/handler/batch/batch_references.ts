@@ -78,9 +78,7 @@ export interface BatchReference {
   readonly value: ResultValue;
 }
 
-/**
- * Parses the references of an operation. `ids` are the names of earlier operations. Throws `142`.
- */
+/** Parses an operation's references. `ids` are the names of earlier operations. Throws `142`. */
 function readReferences(
   { refs }: Pick<BatchOperation, "refs">,
   ids: ReadonlyMap<string, number>,
@@ -140,8 +138,7 @@ export interface ReferenceContext {
   readonly usedColumns: ReadonlySet<string> | null;
   /** Plans of all earlier operations, by position. */
   readonly earlier: readonly DataPlan[];
-  /** Whether references can only use the primary key of a write, and the columns in its
-   * response. */
+  /** Whether references can use only a write's primary key and the columns in its response. */
   readonly isRestricted: boolean;
   readonly cache: SchemaCache;
 }

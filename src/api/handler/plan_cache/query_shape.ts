@@ -68,8 +68,8 @@ export function readQueryShape(
     const slot = slotOf(param, isCall);
     key += slot.key;
     if (slot.kind === "offset") {
-      // No shape: a second offset or `Range` changes the range of rows, a write's offset changes
-      // its plan.
+      // No shape: a second offset or `Range` changes the range of rows. The offset of a write
+      // changes the plan.
       if (!isRead || offsetAt >= 0 || headers["range"] !== undefined) return null;
       offsetAt = values.length;
     }

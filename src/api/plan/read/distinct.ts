@@ -10,9 +10,7 @@ import type { SelectNode } from "./resolved_tree.ts";
 import { isLeftOut } from "./shown_columns.ts";
 import { planValue, rowPlace } from "../values/values.ts";
 
-/**
- * Plans `distinct`. Throws `163` with aggregates, and if whole rows are ordered by another value.
- */
+/** Plans `distinct`. Throws `163` with aggregates, and if another value orders whole rows. */
 export function planDistinct(
   node: SelectNode,
   { grouped }: { readonly grouped: boolean },

@@ -251,7 +251,7 @@ function joinOf(relationship: Relationship, parentRow: RowType, aliases: Aliases
 
 /** Returns the row range of a node. `db-max-rows` does not apply to a to-one embed. */
 function rangeOf(node: SelectNode, { ranges }: NodeContext): RowRange {
-  // The root of an answer to a write has no range.
+  // In an answer to a write, `ranges` is null: the root has no range.
   if (ranges === null) return embedRange(node, null);
   if (node.item === null) return rootRange(ranges.root, ranges.maxRows);
   if (isToOne(node.relationship)) return embedRange(node, null);

@@ -14,7 +14,7 @@ export interface LevelNames {
 export interface FieldScope {
   /** The relation of the columns; null if unknown. */
   readonly relation: Relation | null;
-  /** Type to which rows without a type are cast, because row functions need it; otherwise null. */
+  /** Type to which an untyped row is cast for row functions; null if the row has a type. */
   readonly untypedRow: RowType | null;
   readonly cache: SchemaCache;
   /** Names that conditions and orders may use. */

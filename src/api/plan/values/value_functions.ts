@@ -27,9 +27,7 @@ export interface ValueFunction {
   readonly repeats: boolean;
   readonly sql: string;
   readonly isAggregate: boolean;
-  /**
-   * The operator or function that must be in the schema cache; null if it belongs to `pg_catalog`.
-   */
+  /** The operator or function that must be in the schema cache; null if it is in `pg_catalog`. */
   readonly needs:
     | { readonly kind: "distance"; readonly operator: string }
     | { readonly kind: "similarity" }

@@ -171,7 +171,7 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode) {
   return { ...whole, ...lists, unused };
 }
 
-/** Returns why a single parameter has no effect; undefined if it has one. */
+/** Returns why a single parameter has no effect; undefined if it has an effect. */
 function whyUnused(
   kind: WholeName | ListName,
   { name, value }: ValuedParam,

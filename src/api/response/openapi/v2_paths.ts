@@ -95,7 +95,7 @@ export type V2Headers = Readonly<
   Record<"bookmark" | "idempotencyKey" | "ifMatch" | "ifNoneMatch", string | null>
 >;
 
-/** Returns references to parameters, without disabled headers. */
+/** Returns references to the parameters of enabled headers, and to all other parameters in `keys`. */
 function optional(headers: Readonly<Record<string, string | null>>, ...keys: readonly string[]) {
   return keys.filter((key) => headers[key] !== null).map(shared);
 }

@@ -38,7 +38,7 @@ export const errorSchema: SchemaEntry = ["error.body", {
   },
 }];
 
-/** Returns the schemas of a relation's rows to which its operations refer. */
+/** Returns the schemas of rows to which the operations on a relation refer. */
 export function relationSchemas(described: DescribedRelation): readonly SchemaEntry[] {
   const { relation: { name }, methods } = described;
   const uses: readonly RowUse[] = [
