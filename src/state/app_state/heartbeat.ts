@@ -59,8 +59,7 @@ export class Heartbeat {
       (this.isSilent ? database.version() : null);
     if (question === null) return this.#pause();
     const askedAt = now();
-    // A busy thread reads an answer that has arrived only after the first timer. So a second timer
-    // decides.
+    // Two timers, because a busy thread may read an answer between the first and the second.
     this.#cancelTimer = schedule(() => {
       this.#cancelTimer = schedule(() => this.#recordSilence(askedAt), 0);
     }, maxSilenceMs);

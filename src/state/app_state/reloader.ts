@@ -18,7 +18,7 @@ interface ReloaderOptions {
   readonly sharing: "shared" | "unshared";
 }
 
-/** Milliseconds after a load in which further requests are merged into one load. */
+/** Milliseconds after a load in which all requests are merged into one further load. */
 const mergeWindowMs = 100;
 
 /** Milliseconds after a recovery in which requests may still fail on old connections. */

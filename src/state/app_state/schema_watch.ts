@@ -148,7 +148,7 @@ export class SchemaWatch {
     const baseline = this.#baseline;
     if (baseline === null) {
       this.#baseline = await this.#readBaseline(this.#config);
-      // The schema may have changed while the watch relied on notifications and did not poll.
+      // A load is requested, because the schema may have changed while the watch did not poll.
       if (this.#baseline !== null) onChanged();
       return;
     }

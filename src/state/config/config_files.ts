@@ -149,7 +149,7 @@ function dependenciesOf(config: Config, file: string | null): DatabaseDependenci
   return {
     embeddedInit: readInit(config, file),
     applicationName: config.dialect.displayName,
-    // A chunk can be freed when Deno's server requests the next one. Node's may still use it.
+    // Deno's server keeps no chunk after it requests the next one. Node's server may keep it.
     freesChunks: "Deno" in globalThis,
   };
 }

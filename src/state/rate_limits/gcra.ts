@@ -69,7 +69,7 @@ export class ArrivalTable {
     this.#start = now();
   }
 
-  /** Returns the time, which begins at 1. */
+  /** Returns the microseconds since the start of the table, at least 1. */
   now(): number {
     return Math.floor((this.#now() - this.#start) * 1000) + 1;
   }

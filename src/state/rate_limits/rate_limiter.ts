@@ -215,7 +215,7 @@ function refund(table: ArrivalTable, key: string, { interval }: Rate): void {
   if (arrival > interval) table.set(key, arrival - interval);
 }
 
-/** Fields of draft-ietf-httpapi-ratelimit-headers-10. */
+/** Returns the header fields of draft-ietf-httpapi-ratelimit-headers-10. */
 function rateLimitHeaders({ policy: { name, header }, decision }: Charge): HeaderList {
   const { remaining, wait } = decision;
   return [header, ["RateLimit", `"${name}";r=${remaining};t=${secondsOf(wait)}`]];

@@ -291,8 +291,8 @@ function functionsOf(
   };
 }
 
-/** Returns the fallbacks of schemas that are versions, and the headers of deprecated schemas. Omits a
- * member that would be empty. */
+/** Returns the fallbacks of schemas, and the headers of deprecated schemas. Omits a member that
+ * would be empty. */
 function versionsOf(
   comments: Readonly<Record<string, string>>,
   config: SchemaCacheConfig,

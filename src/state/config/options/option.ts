@@ -57,7 +57,7 @@ export interface Endpoint {
 /** Options by key. */
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 
-/** A row of the option table, which omits defaults of {@linkcode Option}. */
+/** A row of the option table. Fields of {@linkcode Option} at their default may be absent. */
 export type OptionRow<T, D = Fallback<T>> =
   & Omit<Option<T, D>, "example" | "extension" | "inDatabase" | "reloadable">
   & {

@@ -1,5 +1,5 @@
-/** Reads the functions of the exposed schemas that requests can call by name, those that relate rows of
- * two relations, and those that PostgreSQL finds for `row.name`. @module */
+/** Reads functions: of the exposed schemas, for calls by name and for relationships, and all
+ * functions that PostgreSQL finds for `row.name`. @module */
 import { domainBases } from "./relations.ts";
 
 /** An input parameter in a row of {@linkcode routinesQuery}. */
