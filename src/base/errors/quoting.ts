@@ -1,6 +1,6 @@
 /** Limits the length of client text that an error quotes. @module */
 
-/** Maximum length in UTF-16 units. PostgreSQL's names have at most 63 bytes. */
+/** Maximum length of a quoted text in UTF-16 units. PostgreSQL's names have at most 63 bytes. */
 const maxTextLength = 1000;
 
 /** Maximum number of names in an error, which also contains the number of remaining names. */
