@@ -123,7 +123,7 @@ function followed(
   const end = { flush: () => done };
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(end);
   const copied = content === null ? writable.close() : content.pipeTo(writable);
-  // The copy fails if the client closes the connection. The failure needs no handling.
+  // The copy fails if the client closes the connection, which needs no handling.
   copied.catch(() => {});
   return readable;
 }

@@ -200,7 +200,7 @@ async function startAppState(
       readonly isTimed: () => boolean;
     },
 ): Promise<AppState> {
-  // With workers, the service needs connections for loads only.
+  // With workers, the service has few connections, because it needs them for loads only.
   const databaseConfig = team === null ? config : { ...config, dbPool: 1, dbReplicaPool: 1 };
   const appState = await AppState.create({
     source: read,
