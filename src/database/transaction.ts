@@ -90,7 +90,7 @@ interface TransactionCommon {
    * Its first statement sets the access mode and checks the isolation level, so that it fails with
    * 25001 on a connection with other defaults. Implicit transactions can be pipelined, because a
    * failed one leaves no open transaction. A connection without prepared statements always uses a
-   * block, because it may lead to a pooler.
+   * block, because the connection may lead to a pooler.
    */
   readonly block: TransactionBlock | null;
   /** Run in order; the first failure ends the transaction. At most one of them has `use: "result"`. */

@@ -80,8 +80,8 @@ export function checkParameters(options: ConnectionParameters): void {
   }
 }
 
-/** Returns the parameters of a connection string, and of the environment. Throws an `Error` that
- * names an unsupported value. */
+/** Returns the parameters of a connection string, with defaults from the environment. Throws an
+ * `Error` that names an unsupported value. */
 export function appliedParameters(
   options: ConnectionParameters,
   environment: ConnectionEnvironment,

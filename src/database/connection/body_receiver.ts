@@ -23,7 +23,7 @@ export interface BodyReceiverOptions {
   readonly transport: Transport;
   /** Whether a reader may get bytes before all have arrived. */
   readonly mayStream: boolean;
-  /** Whether readers keep no reference to chunks, so that their memory can be freed early. */
+  /** Whether readers keep no reference to chunks, so that memory can be freed early. */
   readonly freesChunks: boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;

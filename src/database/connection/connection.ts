@@ -403,7 +403,7 @@ export class Connection {
     if (this.#state === "closed") return;
     this.#state = "closed";
     const current = this.#current;
-    // If the server had not begun the current transaction, its error is not the result.
+    // A current transaction that the server has not begun is requeued, too.
     const isUnbegun = current !== undefined && (current.mayRetry || current.wasTerminatedUnbegun);
     const unbegun = isUnbegun ? [current] : [];
     const pending = [...unbegun, ...this.#pending()];

@@ -90,7 +90,7 @@ const largeKindTransactions = 100;
 export class LargeBodies {
   readonly #maxConnections: number;
   #inUse = 0;
-  /** Number of small bodies after which a kind is no longer large, by kind. */
+  /** For each kind, the number of small bodies after which the kind is no longer large. */
   readonly #kinds = new WeakMap<object, number>();
 
   constructor(poolSize: number) {

@@ -95,7 +95,7 @@ const periodMs = 2;
  * clients may hold transactions open. */
 const maxCommitMs = 100;
 
-/** Reads the identifiers of the running transactions that have one: `741,745`. */
+/** Reads the identifiers of running transactions that have written: `741,745`. */
 const runningStatement: Statement = {
   text: "select pg_catalog.array_to_string(array(" +
     "select pg_catalog.pg_snapshot_xip(pg_catalog.pg_current_snapshot())), ',')",
