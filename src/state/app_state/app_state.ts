@@ -176,7 +176,7 @@ export class AppState extends AppStateBase {
   /**
    * Reads the configuration again, including the part in the database. Resolves when the new
    * configuration is applied. If the new configuration needs another schema cache, loads that cache
-   * first. Reports a failure, and keeps the old configuration.
+   * first. If that fails, reports the failure and keeps the old configuration.
    */
   async reloadConfig(): Promise<void> {
     const read = await this.#configuration.tryRead();
@@ -198,7 +198,7 @@ export class AppState extends AppStateBase {
     return { ...config, jwtRoleClaimKey: auth.rolePath.text };
   }
 
-  /** Reads configuration and schema once, without serving. Reports a failure and rejects. */
+  /** Reads configuration and schema once, without serving. Reports and rejects if that fails. */
   async readSchema(): Promise<SchemaCacheData> {
     return this.#loader.readOnce((await this.#configuration.read()).state.config);
   }

@@ -66,7 +66,7 @@ export class MetadataReader {
     this.#state = state;
   }
 
-  /** Reads the configuration in the database. Reports a failure and returns null. */
+  /** Reads the configuration in the database. If that fails, reports it and returns null. */
   async readConfig(config: Config): Promise<DatabaseValues | null> {
     try {
       return readValues(await this.#query(configStatements(config)));
@@ -77,8 +77,8 @@ export class MetadataReader {
   }
 
   /**
-   * Reads the settings of each role. Reports a failure and returns null. `version` is the server's
-   * version; null makes the reader query it.
+   * Reads the settings of each role. If that fails, reports it and returns null. `version` is the
+   * server's version; null makes the reader query it.
    */
   async readRoles(version: string | null): Promise<RoleSettings | null> {
     try {

@@ -123,7 +123,7 @@ export class SchemaLoader {
     }
   }
 
-  /** Reads the catalogue for a command that serves no requests. Reports a failure and rejects. */
+  /** Reads the catalogue for a command that serves nothing. Reports and rejects if that fails. */
   async readOnce(config: Config): Promise<SchemaCacheData> {
     try {
       const { data, ms } = await this.#read(config);
@@ -181,7 +181,7 @@ export class SchemaLoader {
     if (isFirst) await loaded;
   }
 
-  /** Reports a new configuration without a schema cache, and loads the cache of the previous configuration. */
+  /** Reports that a new configuration has no schema cache, and loads the previous one's cache. */
   #refuseConfig(read: LoadedConfig | null, thrown: unknown): Promise<void> {
     const { configuration } = this.#parts;
     if (read === null || !configuration.needsLoad(read) || !isMissingSchema(thrown)) throw thrown;

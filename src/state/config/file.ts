@@ -80,7 +80,7 @@ function keyLines(statements: readonly string[]): ReadonlyMap<string, number> {
   return lines;
 }
 
-/** Returns the line of a key; the line of its table if the table is a value. */
+/** Returns the line of a key. If its table is written as a value, returns the line of the table. */
 function lineOf(key: string, lines: ReadonlyMap<string, number>): number {
   const end = key.lastIndexOf(".");
   return lines.get(key) ?? (end === -1 ? 1 : lineOf(key.slice(0, end), lines));

@@ -35,7 +35,7 @@ export interface TaggedComment {
 /** Values of tags, as relations and functions have them. */
 export type TagValues = Pick<Relation, "deprecation" | "label" | "maxRows">;
 
-/** Removes the tags from a comment, if tags are enabled. Returns both. */
+/** Returns a comment without its tags, and the tags. If tags are disabled, it is unchanged. */
 export function readCommentTags(
   comment: string | null,
   { dbCommentTags = false }: CommentTagConfig,
