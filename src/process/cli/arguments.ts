@@ -132,7 +132,7 @@ function misspeltCommand(
   return name === null ? null : `unknown command ${word}; did you mean ${name}?`;
 }
 
-/** Names of the command to serve in other programs. */
+/** Names that other programs use for the command to serve. */
 const serveWords: ReadonlySet<string> = new Set(["run", "serve", "server", "start", "up"]);
 
 class ArgumentError extends Error {}

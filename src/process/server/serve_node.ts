@@ -40,9 +40,9 @@ export async function start(options: HttpServerOptions): Promise<HttpServer> {
 const serverSettings = {
   // An idle connection stays open: a proxy may just be about to use it.
   keepAliveTimeout: 0,
-  // Uploads may take long. The time for the head of a request keeps Node's limit of 60 s.
+  // A request may take any time, because uploads may be long. Its head keeps Node's limit of 60 s.
   requestTimeout: 0,
-  // Filters may be long. Deno's server has the same limit.
+  // The limit is high, because filters may be long. Deno's server has the same limit.
   maxHeaderSize: 400 * 1024,
 };
 
