@@ -69,7 +69,7 @@ export function lsnText(lsn: bigint): string {
   return `${hex(lsn >> 32n)}/${hex(lsn & 0xffff_ffffn)}`;
 }
 
-/** Bytes of the headers of a page, and of the first page of a segment. */
+/** Bytes of the header of a page, and of the longer header of a segment's first page. */
 const [pageHeaderBytes, segmentHeaderBytes] = [24n, 40n] as const;
 
 /** Returns the end of the last record before a position. No record ends in a page header, so an

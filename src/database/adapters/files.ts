@@ -40,7 +40,7 @@ export function runtimeFiles(): Files | null {
         process.kill?.(pid, 0);
         return true;
       } catch (error) {
-        // After EPERM, the process runs: it belongs to another user.
+        // With EPERM, the process runs, but belongs to another user.
         return (error as { code?: unknown }).code !== "ESRCH";
       }
     },

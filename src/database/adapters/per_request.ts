@@ -10,7 +10,7 @@ import { type Transaction, type TransactionResult } from "../transaction.ts";
 import type { Caller, Database } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
-/** Options of connections for one request, whose prepared statements would have no second use. */
+/** Options of connections. Each runs one transaction, so statements are not prepared. */
 const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock } as const;
 
 /**

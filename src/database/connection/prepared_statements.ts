@@ -51,7 +51,7 @@ export class PreparedStatements {
     return replaced;
   }
 
-  /** Forgets the least recently used statements once there are more than the limit; returns their names. */
+  /** Forgets the least recently used statements above the limit. Returns their names. */
   evict(): readonly string[] {
     if (this.#size <= this.limit) return [];
     const surplus = this.#size - Math.floor(this.limit * shareAfterEviction);
