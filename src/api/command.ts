@@ -96,7 +96,7 @@ export interface QuickSettings {
 
 /** A connection, and the data of a service that uses only this connection. */
 export interface TransportSetup {
-  /** An unused connection. It can be used again for the next run. */
+  /** A connection that executes nothing. Each run leaves it so, for the next run. */
   readonly transport: Transport;
   readonly source: ConfigSource;
   /** Wings that answer some paths of requests. */

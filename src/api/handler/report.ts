@@ -119,7 +119,7 @@ function reportedStatus(
   return hasLeft ? clientClosedRequest : status;
 }
 
-/** Adds a request to the metrics. It is active until the response body has ended. */
+/** Adds a request to the metrics. The request is active until its response body has ended. */
 export function recordRequest(
   metrics: RequestMetrics,
   { request, exchange, reply }: {

@@ -54,7 +54,7 @@ function streamOf(bytes: Uint8Array, spool: BodySpool): BodyStream {
   const body = unreadStream(spool);
   body.addAll(bytes);
   body.end();
-  // The parts of the body, and the bytes that the spool has written to its file, are garbage.
+  // The parts of the body are now garbage, as are the bytes that the spool has written to its file.
   if (bytes.length > manyBytes) collectGarbage();
   return body;
 }

@@ -111,8 +111,8 @@ interface CallInput {
   readonly moreKeys: number;
 }
 
-/** Resolves texts that may be an argument, a clause or a filter, such as `name=sim.saw`. They are
- * arguments if the function has a parameter of the name. */
+/** Resolves texts that may be an argument, a clause or a filter, such as `name=sim.saw`. Such a
+ * text is an argument if the function has a parameter of the name. */
 function withoutDoubleReadings(
   query: QueryParams,
   name: QualifiedName,

@@ -120,8 +120,8 @@ export function checkTarget({ action, schema }: ApiRequest, cache: SchemaCache):
  * Plans a request with a body of no rows. Throws the errors of {@linkcode plan} that do not depend
  * on the body.
  *
- * Returns null for a call. Its errors depend on the arguments, for example to choose an overload,
- * so {@linkcode plan} throws them.
+ * Returns null for a call, whose errors depend on the arguments, for example to choose an overload:
+ * {@linkcode plan} throws them.
  */
 export function planWithoutBody(
   request: ApiRequest,

@@ -94,7 +94,7 @@ function lowerLimit(limit: bigint | null, maxRows: number | null): bigint | numb
   return maxRows === null || (limit !== null && limit < maxRows) ? limit : maxRows;
 }
 
-/** Maximum number of condition groups, and of embeds. The planning time grows with its square. */
+/** Maximum number of condition groups, and of embeds. The planning time is quadratic in each. */
 const maxGroups = 1000;
 
 /** Parts of a query by their kind. */

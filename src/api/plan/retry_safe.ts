@@ -100,7 +100,7 @@ function isAllowedPlan(
   return reach.isAllowed(excluded, allows);
 }
 
-/** Returns the relations and functions that a node uses. `origin` is the relation of its columns. */
+/** Returns the relations and functions that a node uses. `origin` is the relation of the columns. */
 export function reachOf(node: ReadNode, origin: QualifiedName | null, cache: SchemaCache): Reach {
   const reach = new Reach(cache);
   reach.addNode(node, origin);

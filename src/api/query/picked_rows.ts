@@ -10,7 +10,7 @@ export interface PickedRows {
   readonly page: PageReader;
   readonly reader: RowReader;
   readonly rows: (conditions: readonly Sql[]) => Sql;
-  /** For each term of the order: its value in the rows, and the column of the page for it. */
+  /** For each term of the order: its value in the rows, and the page's column with that value. */
   readonly order: readonly OrderedColumn[];
   readonly range: RowRange;
   /** Whether each condition of a cursor is a separate query that can use an index. False for a

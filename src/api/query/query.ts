@@ -93,7 +93,7 @@ export interface ResultOptions {
   /** The request body with further members, which replaces the original. Default: none. */
   readonly substitute?: BodyWithMembers;
   /** Position of the operation in its batch, if later operations refer to its rows. A setting
-   * stores them. Default: none. */
+   * stores these rows. Default: none. */
   readonly keptFor?: number;
 }
 

@@ -73,7 +73,7 @@ export function renderAggregate(
   return filter === null ? called : sql`${called} filter (where ${filter})`;
 }
 
-/** Source for further arguments of aggregates. It has no values, because these are constants. */
+/** Source for further arguments of aggregates. These are constants, so the source has no values. */
 const noRow: ValueSource = { field: noValue, aggregate: noValue, related: noValue, outer: null };
 
 function noValue(): never {

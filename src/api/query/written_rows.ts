@@ -51,8 +51,8 @@ export function expandedRows(rows: WrittenRows, statement: "insert" | "update"):
   return sql`${objects}, lateral ${objectRow(rows)}`;
 }
 
-/** Renders objects to which defaults are added as JSON. So the defaults are converted to the column's
- * type like other values. */
+/** Renders objects to which defaults are added as JSON, so that PostgreSQL converts them to the
+ * column's type like other values. */
 function completed(columns: readonly WrittenColumn[]): Sql {
   const defaults = columns.flatMap((column) => {
     if (column.default === null || column.fromJson !== null) return [];

@@ -49,7 +49,7 @@ export type TransactionConfig =
     readonly maxStatementTimeoutMs?: number;
   };
 
-/** The role of a transaction, and its settings in the database. */
+/** The role of a transaction, and the role's settings in the database. */
 export interface TransactionOwner {
   readonly identity: Identity;
   /** Undefined if the role has no settings. */

@@ -204,7 +204,7 @@ function transactionOf(
     operations.some(({ planned }) => planned.mayChangeSession);
   const common = { block, statements, planContext, kind, mayChangeSession };
   if (access === "read write") return { ...common, access };
-  // A serializable transaction can fail at its end, even one that only reads.
+  // A serializable read does not stream, because the transaction can fail at its end.
   const isSerializable = block?.isolation === "serializable";
   const isRetrySafe = batch === null && planned.isRetrySafe && dbPreRequest === null;
   return {
@@ -320,7 +320,7 @@ class ScriptBuilder {
     this.statements.push(statement);
   }
 
-  /** Adds the settings of a batch, `db-pre-request`, and its key. */
+  /** Adds the first statements of a batch: settings, `db-pre-request`, and `Idempotency-Key`. */
   addHead({ request }: BatchHead): void {
     const { owner, config } = this.#form;
     const { key } = this.#work;

@@ -115,7 +115,7 @@ export class ScriptRun {
     return runTransaction(this.#request, transaction, this.#caller);
   }
 
-  /** The caller of the transaction: the request; for a batch, with its time limit and its results. */
+  /** The caller of the transaction: the request. For a batch, it has the batch's limit and results. */
   get #caller(): Caller {
     const request = this.#request;
     if (this.#deadline === null) return request;

@@ -134,7 +134,7 @@ function cursorOf(
   return planCursor(node, planned, { source, isSupplied: node.supply !== null, hasOffset });
 }
 
-/** Plans the conditions on the rows of aggregates, by alias. They cannot contain embeds. */
+/** Plans the conditions on the rows of aggregates, by alias. These conditions cannot name embeds. */
 function planAggregateFilters(node: SelectNode): AggregateFilters {
   if (node.aggregateFilters.size === 0) return noFilters;
   const rowScope = { ...node, names: ownNames };

@@ -299,8 +299,7 @@ function pathInside({ path, around }: ItemsPlace, key: string): readonly string[
   return around === null ? [key] : [...path, key];
 }
 
-/** Throws if existing rows of a level cannot be looked up by the columns of its conflict, although
- * other rows refer to them. */
+/** Throws if the body lacks a column by which existing rows of the level must be looked up. */
 function checkLookup({ conflict, columns, filled, relation, ...level }: LevelDraft): void {
   const isRoot = level.around === null && conflict?.resolution === "find";
   if (!level.isReferred && !isRoot || conflict === null || conflict.resolution === "merge") return;

@@ -18,7 +18,7 @@ export type WritePrecondition =
   | { readonly kind: "exists" }
   /** PUT: the write must change no row. */
   | { readonly kind: "absent" }
-  /** The write must change one row, and its version must be one of these. */
+  /** The write must change one row, whose version must be one of `versions`. */
   | {
     readonly kind: "version";
     /** Null if rows have no version. No row then satisfies the precondition. */

@@ -81,7 +81,7 @@ export async function readBody(
   return payload;
 }
 
-/** Creates the error for a body that exceeds a limit. Its length is null if unknown. */
+/** Creates the error for a body above the limit `allowed`. `length` is null if unknown. */
 type TooLarge = (allowed: number, length: number | null) => ServiceError;
 
 const noTimeout: BodyTimeout = { milliseconds: 0, schedule };

@@ -36,7 +36,7 @@ export type OnKeys = (payload: Payload) => void;
 /** Rows of a relation, or arguments of a function. */
 export type PayloadUse = "rows" | "arguments";
 
-/** A request body after its content type was understood. */
+/** A request body, decoded by its content type. */
 export type Payload =
   | {
     /** JSON text of an object or an array, which is sent to PostgreSQL unchanged. */

@@ -40,7 +40,7 @@ export class JsonRowsScan {
   });
   /** Keys of the first row with their indexes, in the order of the text. */
   readonly #indexes = new Map<string, number>();
-  /** The keys of the first row as its text spells them, concatenated. */
+  /** The keys of the first row, concatenated, as the JSON text spells them. */
   #spelled = new Uint8Array(64);
   /** Ends of the keys in `#spelled`. */
   readonly #ends: number[] = [];
