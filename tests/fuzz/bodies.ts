@@ -42,8 +42,8 @@ const csvBodies = bodies(
 function decodedCsv(bytes: string, lengths: readonly number[]): unknown {
   return unlessRefused(() => {
     const decoder = new CsvDecoder("rows", () => {});
-    const pieces = Array.from(cutBytes(bytesOf(bytes), lengths), (piece) => decoder.write(piece));
-    const json = [...pieces, decoder.end()].map(latin1).join("");
+    const chunks = Array.from(cutBytes(bytesOf(bytes), lengths), (chunk) => decoder.write(chunk));
+    const json = [...chunks, decoder.end()].map(latin1).join("");
     return JSON.parse(strictUtf8.decode(bytesOf(json)));
   });
 }
@@ -98,7 +98,7 @@ export const bodyTargets: readonly FuzzTarget[] = [
       // V8 15.0 may take a key of one escaped character, as "\n", for the key "\\".
       if (bytes.includes('"\\')) return;
       const scan = new JsonRowsScan();
-      const isRead = cutBytes(bytesOf(bytes), lengths).every((piece) => scan.push(piece));
+      const isRead = cutBytes(bytesOf(bytes), lengths).every((chunk) => scan.push(chunk));
       const read = attempt(() => JSON.parse(strictUtf8.decode(bytesOf(bytes))));
       const expected = read === undefined ? malformed : expectedRows(read.value);
       deepStrictEqual(isRead ? scan.end() : malformed, expected);

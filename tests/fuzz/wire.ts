@@ -28,7 +28,7 @@ function decode(stream: string, lengths: readonly number[], rows: Rows): readonl
     rowBytes: (part) => body += latin1(part),
     rowEnd: () => add("end"),
   });
-  for (const piece of cutBytes(bytesOf(stream), lengths)) decoder.push(piece);
+  for (const chunk of cutBytes(bytesOf(stream), lengths)) decoder.push(chunk);
   add("last");
   return events;
 }

@@ -252,7 +252,7 @@ const refusals: readonly (readonly [
   ["wrong type in the middle", changed(3000, { id: "x", note }), "400 22P02 integer"],
   ["wrong type in the last row", changed(last, { id: "x", note }), "400 22P02 integer"],
   ["check", changed(last, { id: -1, note }), "400 23514 check constraint"],
-  ["duplicate in another piece", changed(last, { id: 0, note }), "409 23505 duplicate key"],
+  ["duplicate in another chunk", changed(last, { id: 0, note }), "409 23505 duplicate key"],
   [
     "policy in the last row",
     changed(last, { id: -1, note }),
@@ -284,7 +284,7 @@ for (const [label, body, error, request = {}] of refusals) {
   });
 }
 
-/** A body that ends with an error, or never, after some pieces. */
+/** A body that ends with an error, or never, after some chunks. */
 function stream(text: string, end: "close" | "error"): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   let at = 0;

@@ -160,13 +160,13 @@ Deno.test("db-statement-timeout cancels a statement and leaves the login role's 
 
 const kibibyte = 1024;
 const maxBytes = 256 * kibibyte;
-const piece = new Uint8Array(32 * kibibyte).fill(0x20);
+const chunk = new Uint8Array(32 * kibibyte).fill(0x20);
 
 const limited = serviceSuite("long_bodies", { ...base, serverMaxBodySize: maxBytes }, {
   title: "server-max-body-size",
 });
 
-/** Sends blanks, and then a row, in pieces; counts the pieces that the service reads. */
+/** Sends blanks, and then a row, in chunks; counts the chunks that the service reads. */
 async function send(
   api: Api,
   line: string,
@@ -178,9 +178,9 @@ async function send(
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
       read++;
-      const blanks = Math.min(piece.length, length - row.length - sent);
+      const blanks = Math.min(chunk.length, length - row.length - sent);
       sent += blanks;
-      if (blanks > 0) return controller.enqueue(piece.slice(0, blanks));
+      if (blanks > 0) return controller.enqueue(chunk.slice(0, blanks));
       controller.enqueue(row);
       controller.close();
     },
@@ -209,7 +209,7 @@ for (const line of ["POST /single", "PATCH /single?id=eq.0", "POST /rpc/f"]) {
     const { response, read } = await send(api, line, { length: 11_000_000, declares: false });
     deepStrictEqual(await response.json(), tooLarge(`At most ${maxBytes} bytes are accepted`));
     strictEqual(response.status, 413);
-    ok(read <= maxBytes / piece.length + 2, `${read} pieces`);
+    ok(read <= maxBytes / chunk.length + 2, `${read} chunks`);
   });
 }
 

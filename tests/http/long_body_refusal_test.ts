@@ -5,12 +5,12 @@ import { buildRequest } from "../support/handler/request.ts";
 import { signToken } from "../support/handler/token.ts";
 
 const kibibyte = 1024;
-const piece = new Uint8Array(32 * kibibyte).fill(0x20);
-const pieces = 100;
+const chunk = new Uint8Array(32 * kibibyte).fill(0x20);
+const chunks = 100;
 
 /** How a client says how much it is going to send. */
 const lengths: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "with its length": { "Content-Length": String(pieces * piece.length) },
+  "with its length": { "Content-Length": String(chunks * chunk.length) },
   "in chunks": { "Transfer-Encoding": "chunked" },
 };
 
@@ -93,7 +93,7 @@ const rows: readonly Refused[] = [
 
 const suite = serviceSuite("long_bodies", { dbSchemas: ["api"], dbAnonRole: "anon" });
 
-/** Sends a body that counts how many of its pieces are asked for. */
+/** Sends a body that counts how many of its chunks are asked for. */
 async function send(
   api: Api,
   line: string,
@@ -102,7 +102,7 @@ async function send(
   let read = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      if (read++ < pieces) controller.enqueue(piece.slice());
+      if (read++ < chunks) controller.enqueue(chunk.slice());
       else controller.close();
     },
   }, { highWaterMark: 0 });
@@ -135,7 +135,7 @@ for (const [how, length] of Object.entries(lengths)) {
       const { response, read } = await send(api, line, length);
       deepStrictEqual(
         { status: response.status, message: (await response.json()).message, read },
-        { status: 400, message: "Empty or invalid json", read: pieces + 1 },
+        { status: 400, message: "Empty or invalid json", read: chunks + 1 },
       );
     });
   }
@@ -145,7 +145,7 @@ suite.test("a body of unsaid length is looked at when it proves to be long", asy
   const { response, read } = await send(api, "POST /nothing", csv);
   strictEqual(response.status, 404);
   strictEqual((await response.json()).message, noTable);
-  ok(read <= 4, `${read} pieces`);
+  ok(read <= 4, `${read} chunks`);
 });
 
 suite.answers("errors of the syntax of a short body come first")`

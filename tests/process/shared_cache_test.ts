@@ -123,15 +123,15 @@ async function answerTo(origin: string, path: string, headers: Headers) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request(origin + path, { agent: false, headers }, resolve).on("error", reject).end();
   const message = await promise;
-  const pieces: Uint8Array[] = [];
-  for await (const piece of message) pieces.push(piece);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of message) chunks.push(chunk);
   const names = "content-type content-range content-profile content-encoding preference-applied " +
     "access-control-allow-origin access-control-allow-credentials";
   return {
     cache: message.headers["x-cache"],
     answer: {
       status: message.statusCode,
-      body: await new Response(new Blob(pieces as BlobPart[])).text(),
+      body: await new Response(new Blob(chunks as BlobPart[])).text(),
       headers: names.split(" ").map((name) => message.headers[name]),
     },
   };

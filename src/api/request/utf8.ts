@@ -17,10 +17,10 @@ export function textOf(bytes: Uint8Array): string | null {
 }
 
 /** Decodes the next chunk of a body; null ends it. Throws `102` for NUL, and for bytes that are not UTF-8. */
-export function nextText(decoder: TextDecoder, piece: Uint8Array | null): string {
-  if (piece?.includes(0)) throw nulError();
+export function nextText(decoder: TextDecoder, chunk: Uint8Array | null): string {
+  if (chunk?.includes(0)) throw nulError();
   return utf8Text(() =>
-    piece === null ? decoder.decode() : decoder.decode(piece, { stream: true })
+    chunk === null ? decoder.decode() : decoder.decode(chunk, { stream: true })
   );
 }
 
@@ -42,9 +42,9 @@ export function nulError(): ServiceError {
 export class MarkSkipper {
   #hasBegun = false;
 
-  skip(piece: Uint8Array): Uint8Array {
-    const hasMark = !this.#hasBegun && piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf;
-    this.#hasBegun ||= piece.length > 0;
-    return hasMark ? piece.subarray(3) : piece;
+  skip(chunk: Uint8Array): Uint8Array {
+    const hasMark = !this.#hasBegun && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf;
+    this.#hasBegun ||= chunk.length > 0;
+    return hasMark ? chunk.subarray(3) : chunk;
   }
 }

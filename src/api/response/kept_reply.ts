@@ -25,7 +25,7 @@ export function keptAnswer(
   const isKept = mayKeep && status >= 200 && status < 300 &&
     !headers.some(([name]) => name.toLowerCase() === "set-cookie");
   if (!isKept) return null;
-  if (content instanceof ReadableStream) throw new Error("the body of a write arrives in pieces");
+  if (content instanceof ReadableStream) throw new Error("the body of a write arrives in chunks");
   const length = content?.length ?? 0;
   if (length > maxKeptBytes) throw errors.answerTooLarge(length, maxKeptBytes);
   const traceHeader = serverTraceHeader?.toLowerCase() ?? null;
@@ -47,7 +47,7 @@ export function replyOfKept({ columns, body: { content } }: TransactionResult): 
   const [isSame, status, headers] = columns;
   if (isSame === undefined) return null;
   if (isSame !== "true") return "other request";
-  if (content instanceof ReadableStream) throw new Error("a kept body arrives in pieces");
+  if (content instanceof ReadableStream) throw new Error("a kept body arrives in chunks");
   const storedHeaders: HeaderList = JSON.parse(headers ?? "[]");
   const hasBody = storedHeaders.some(([name]) => name === "Content-Length");
   return {

@@ -107,7 +107,7 @@ export interface RequestWork {
 export interface DividedParam {
   /** The value that marks the parameter in the query. */
   readonly placeholder: ParamValue;
-  readonly pieces: Iterable<Uint8Array>;
+  readonly chunks: Iterable<Uint8Array>;
 }
 
 export interface RequestScript {
@@ -184,8 +184,8 @@ function compiledOf(
 
 /** Returns the body of a plain request in chunks; null for a whole body. */
 function dividedOf({ payload, batch }: RequestWork): DividedParam | null {
-  if (batch !== null || payload?.kind !== "json" || payload.pieces === undefined) return null;
-  return { placeholder: payload.text, pieces: payload.pieces };
+  if (batch !== null || payload?.kind !== "json" || payload.chunks === undefined) return null;
+  return { placeholder: payload.text, chunks: payload.chunks };
 }
 
 function transactionOf(

@@ -178,7 +178,7 @@ export class ScriptRun {
     const steps = new Steps(begun, this.#sent.length);
     try {
       await this.#sendLimited(steps, open);
-      if (divided !== null) await this.#sendPieces(steps, open, divided);
+      if (divided !== null) await this.#sendChunks(steps, open, divided);
       const rest = statements.slice(steps.length);
       if (!this.#isDecided) {
         return steps.add(await this.#measure(rest, () => open.end(end, rest)), rest);
@@ -207,17 +207,17 @@ export class ScriptRun {
   }
 
   /** Executes the main statement for each chunk of the body. */
-  async #sendPieces(
+  async #sendChunks(
     steps: Steps,
     open: OpenTransaction,
-    { placeholder, pieces }: DividedParam,
+    { placeholder, chunks }: DividedParam,
   ): Promise<void> {
     const main = this.#script.transaction.statements[steps.length]!;
     const param = main.params.indexOf(placeholder);
     this.#sent = [main];
     let result!: TransactionResult;
     let columns: ResultColumns = [];
-    for (const value of pieces) {
+    for (const value of chunks) {
       result = await open.send([{ ...main, params: main.params.with(param, value) }]);
       columns = withRowsOf(result.columns, columns);
     }

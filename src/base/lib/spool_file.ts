@@ -90,7 +90,7 @@ export class SpoolFile {
   readonly #options: SpoolOptions;
   readonly #lengths: number[] = [];
   /** Bytes of the chunk that is being written. `#length` has the bytes of all chunks. */
-  #pieceLength = 0;
+  #chunkLength = 0;
   #length = 0;
   #isClosed = false;
 
@@ -103,7 +103,7 @@ export class SpoolFile {
   append(part: Uint8Array): void {
     const { space, maxBytes } = this.#options;
     if (!space.reserve(part.length, maxBytes)) throw new SpoolFullError("no space is left");
-    this.#pieceLength += part.length;
+    this.#chunkLength += part.length;
     const position = this.#length;
     this.#length += part.length;
     try {
@@ -114,20 +114,20 @@ export class SpoolFile {
     }
   }
 
-  endPiece(): void {
-    this.#lengths.push(this.#pieceLength);
-    this.#pieceLength = 0;
+  endChunk(): void {
+    this.#lengths.push(this.#chunkLength);
+    this.#chunkLength = 0;
   }
 
   /** Yields the chunks. Each stays unchanged until the next one is requested. */
-  *pieces(): Generator<Uint8Array> {
+  *chunks(): Generator<Uint8Array> {
     const buffer = new Uint8Array(Math.max(0, ...this.#lengths));
     let at = 0;
     for (const length of this.#lengths) {
-      const piece = buffer.subarray(0, length);
-      this.#file.read(piece, at);
+      const chunk = buffer.subarray(0, length);
+      this.#file.read(chunk, at);
       at += length;
-      yield piece;
+      yield chunk;
     }
   }
 

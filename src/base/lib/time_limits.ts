@@ -241,10 +241,10 @@ export class MinRate {
   }
 
   /** Yields the same chunks. Throws `bodyTooSlow` if they arrive too slowly. */
-  async *watch(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *watch(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
-        const next = pieces.next();
+        const next = chunks.next();
         const { done, value } = this.#isOn ? await this.#pace.inTime(next) : await next;
         if (done) return;
         if (this.#isOn) this.#pace.count(value.length);
@@ -252,7 +252,7 @@ export class MinRate {
       }
     } finally {
       // The generator may wait for bytes of the client, so its end is not awaited.
-      void pieces.return(undefined).catch(() => {});
+      void chunks.return(undefined).catch(() => {});
     }
   }
 }

@@ -205,10 +205,10 @@ export class FrameDecoder {
   }
 
   /** Collects bytes of an incomplete message. The needed length doubles, so that copies take linear time. */
-  #collect(piece: Uint8Array, wholeLength: number): void {
-    this.#chunks = [piece.slice()];
-    this.#collectedBytes = piece.length;
-    this.#neededBytes = Math.max(piece.length + 1, Math.min(wholeLength, piece.length * 2));
+  #collect(chunk: Uint8Array, wholeLength: number): void {
+    this.#chunks = [chunk.slice()];
+    this.#collectedBytes = chunk.length;
+    this.#neededBytes = Math.max(chunk.length + 1, Math.min(wholeLength, chunk.length * 2));
   }
 
   /** Reads a row up to its last column. Returns the start of the last column, or null if bytes are missing. */

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { pieceReader } from "../../base/lib/piece_reader.ts";
+import { chunkReader } from "../../base/lib/chunk_reader.ts";
 import { type Schedule, schedule as defaultSchedule, turn } from "../../base/lib/timers.ts";
 import { hasBody } from "../../base/errors/http_text.ts";
 
@@ -35,7 +35,7 @@ export async function discardBody(
 ): Promise<void> {
   // A locked body has another reader, which reads the body to its end.
   if (body === null || body.locked) return;
-  const { next, cancel } = pieceReader(
+  const { next, cancel } = chunkReader(
     body,
     headers.has("transfer-encoding")
       ? { kind: "joined", pause }
@@ -45,8 +45,8 @@ export async function discardBody(
   const stop = () => void cancel().catch(() => {});
   const cancelTimer = eachPeriod(schedule, () => bytes, stop);
   try {
-    for (let piece = await next(); !piece.done; piece = await next()) {
-      bytes += piece.value.length;
+    for (let chunk = await next(); !chunk.done; chunk = await next()) {
+      bytes += chunk.value.length;
       if (bytes > maxDiscardedBytes) return stop();
       await pause();
     }

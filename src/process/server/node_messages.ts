@@ -45,20 +45,20 @@ export class NodeServerResponse extends FastResponse {
 function collect(incoming: IncomingMessage): Promise<ArrayBuffer> {
   return new Promise((resolve, reject) => {
     if (incoming.destroyed) return reject(new Error("the client has closed the connection"));
-    const pieces: Uint8Array[] = [];
-    incoming.on("data", (piece: Uint8Array) => void pieces.push(piece));
-    incoming.once("end", () => resolve(joined(pieces)));
+    const chunks: Uint8Array[] = [];
+    incoming.on("data", (chunk: Uint8Array) => void chunks.push(chunk));
+    incoming.once("end", () => resolve(joined(chunks)));
     incoming.once("error", reject);
     incoming.once("close", () => reject(new Error("the body ended early")));
   });
 }
 
-function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
-  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+function joined(chunks: readonly Uint8Array[]): ArrayBuffer {
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
   }
   return bytes.buffer;
 }

@@ -122,7 +122,7 @@ export class AppState extends AppStateBase {
       roles,
       serverVersion,
       usesBlocks,
-      schema: this.#loader.pieces,
+      schema: this.#loader.chunks,
       revocations: this.revocations.loaded,
     };
   }

@@ -11,7 +11,7 @@ import { MetricRegistry } from "../../base/observe/metric_registry.ts";
 import { type Clock, systemClock } from "../../base/lib/clock.ts";
 import { schedule, turn } from "../../base/lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
-import { readPieces } from "../schema_cache/pieces.ts";
+import { readChunks } from "../schema_cache/schema_chunks.ts";
 import { AppStateBase } from "./app_state_base.ts";
 import type { AppStateBaseOptions } from "./app_state_options.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -191,7 +191,7 @@ async function nextSnapshot(
     }),
     ...(schema === undefined ? {} : {
       // The chunks are read one by one, so that the thread handles requests in between.
-      cache: schema === null ? null : indexSchemaCache(await readPieces(schema, turn)),
+      cache: schema === null ? null : indexSchemaCache(await readChunks(schema, turn)),
       cacheLoadedAt: now(),
     }),
     // Null, because clients of a process must not see the reason.

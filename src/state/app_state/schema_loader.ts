@@ -8,7 +8,7 @@ import { inSlices } from "../../base/lib/slices.ts";
 import { withTimeout } from "../../base/lib/time_limits.ts";
 import type { Counter } from "../../base/observe/metric_registry.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
-import { schemaPieces } from "../schema_cache/pieces.ts";
+import { schemaChunks } from "../schema_cache/schema_chunks.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import type { AppConfiguration, LoadedConfig } from "./app_configuration.ts";
 import type { AppStateBase } from "./app_state_base.ts";
@@ -62,7 +62,7 @@ export class SchemaLoader {
   #isConnecting = false;
   #isConfigDue = false;
   readonly #last: LastLoad = { isReached: true, querySeconds: null, missingSchemas: null };
-  #pieces: readonly string[] | null = null;
+  #chunks: readonly string[] | null = null;
 
   constructor(parts: SchemaLoaderParts) {
     this.#parts = parts;
@@ -84,8 +84,8 @@ export class SchemaLoader {
   }
 
   /** The schema cache as JSON texts for followers; null without followers. */
-  get pieces(): readonly string[] | null {
-    return this.#pieces;
+  get chunks(): readonly string[] | null {
+    return this.#chunks;
   }
 
   /**
@@ -167,10 +167,10 @@ export class SchemaLoader {
     const began = performance.now();
     const cache = indexSchemaCache(reading.data);
     const hasFollowers = options.followers !== undefined;
-    const pieces = hasFollowers ? await inSlices(schemaPieces(cache.data)) : null;
+    const chunks = hasFollowers ? await inSlices(schemaChunks(cache.data)) : null;
     if (read !== null && configuration.needsLoad(read) && !configuration.accepts(read)) return;
     // Both change at once, so that no request combines a new configuration with an old cache.
-    this.#pieces = pieces;
+    this.#chunks = chunks;
     state.replace({ cache, cacheLoadedAt: state.now(), cacheError: null });
     if (hasManyRows([cache.data.relations])) collectGarbage();
     if (read !== null) configuration.apply(read);

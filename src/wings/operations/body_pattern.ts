@@ -91,11 +91,11 @@ function isList(payload: MembersPayload): boolean {
  * for a body that was not stored. Throws `102` for a body that is not JSON. */
 function rowsOf(payload: MembersPayload, isTextNeeded: boolean): readonly unknown[] | null {
   if (payload.kind === "form") return [Object.fromEntries(payload.fields)];
-  const { keys, keysVary, text, pieces } = payload;
+  const { keys, keysVary, text, chunks } = payload;
   if (keys !== null && !isTextNeeded && !isValue(payload) && keysVary !== true) {
     return [Object.fromEntries(keys.map((key) => [key, null]))];
   }
-  if (pieces !== undefined) return null;
+  if (chunks !== undefined) return null;
   if (text.length === 0) return [];
   try {
     return [parseJson(textOf(text) ?? "")].flat();

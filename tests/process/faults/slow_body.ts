@@ -28,10 +28,10 @@ export async function openSlowly(url: string): Promise<() => Promise<SlowBody>> 
     let rows = 0;
     let last = 0;
     try {
-      for await (const piece of response.body!) {
-        received += piece.length;
-        rows += countOf(rowEnd, piece);
-        last = piece.at(-1) ?? last;
+      for await (const chunk of response.body!) {
+        received += chunk.length;
+        rows += countOf(rowEnd, chunk);
+        last = chunk.at(-1) ?? last;
         await delay(pause);
       }
     } catch {

@@ -119,15 +119,15 @@ export class HttpConnection implements Disposable {
   }
 
   async #chunks(start: number): Promise<string> {
-    const pieces: string[] = [];
+    const chunks: string[] = [];
     for (let at = start;;) {
       while (this.#text.indexOf("\r\n", at) < 0) await this.#more();
       const lineEnd = this.#text.indexOf("\r\n", at);
       const length = parseInt(this.#text.slice(at, lineEnd), 16);
       const from = lineEnd + 2;
       while (this.#text.length < from + length + 2) await this.#more();
-      if (length === 0) return readUtf8(pieces.join(""));
-      pieces.push(this.#text.slice(from, from + length));
+      if (length === 0) return readUtf8(chunks.join(""));
+      chunks.push(this.#text.slice(from, from + length));
       at = from + length + 2;
     }
   }

@@ -2,7 +2,7 @@
 import { startTcpProxy } from "./tcp_proxy.ts";
 
 /** Chunks of data as they were read from either side. */
-export interface PassedPieces {
+export interface PassedChunks {
   readonly toServer: number;
   readonly fromServer: number;
 }
@@ -11,7 +11,7 @@ export interface PassedPieces {
 export interface CountingProxy extends AsyncDisposable {
   readonly port: number;
   /** Chunks that passed since the last call. */
-  take(): PassedPieces;
+  take(): PassedChunks;
   /** Bytes that came from the server since the last call. */
   takeBytes(): number;
 }
@@ -21,14 +21,14 @@ export function startCountingProxy(serverPort: number): CountingProxy {
   let counts = { toServer: 0, fromServer: 0 };
   let bytes = 0;
   const proxy = startTcpProxy(serverPort, () => ({
-    toServer: (piece) => {
+    toServer: (chunk) => {
       counts.toServer++;
-      return piece;
+      return chunk;
     },
-    fromServer: (piece) => {
+    fromServer: (chunk) => {
       counts.fromServer++;
-      bytes += piece.length;
-      return piece;
+      bytes += chunk.length;
+      return chunk;
     },
   }));
   return {

@@ -46,8 +46,8 @@ interface Watched {
 export function startCuttingProxy(serverPort: number): CuttingProxy {
   let watched: Watched | null = null;
   const proxy = startTcpProxy(serverPort, () => ({
-    toServer: (piece, passage) => piece.subarray(0, keepOfWrite(watched, passage, piece)),
-    fromServer: (piece, passage) => piece.subarray(0, keepOfAnswer(watched, passage, piece)),
+    toServer: (chunk, passage) => chunk.subarray(0, keepOfWrite(watched, passage, chunk)),
+    fromServer: (chunk, passage) => chunk.subarray(0, keepOfAnswer(watched, passage, chunk)),
   }));
   return {
     ...proxy,

@@ -9,7 +9,7 @@ export interface Passage {
 }
 
 /** Returns the part of a chunk that passes. */
-export type Filter = (piece: Uint8Array, passage: Passage) => Uint8Array;
+export type Filter = (chunk: Uint8Array, passage: Passage) => Uint8Array;
 
 export interface Filters {
   readonly toServer?: Filter;
@@ -63,7 +63,7 @@ export function startTcpProxy(serverPort: number, filtersOf: () => Filters): Tcp
   };
 }
 
-const whole: Filter = (piece) => piece;
+const whole: Filter = (chunk) => chunk;
 
 async function pass(
   [from, to]: readonly [Deno.Conn, Deno.Conn],

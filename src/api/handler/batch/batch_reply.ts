@@ -98,7 +98,7 @@ function headersOf({ headers }: Reply): Readonly<Record<string, string | readonl
 
 function bodyOf({ content }: Reply): Uint8Array | null {
   if (content instanceof ReadableStream) {
-    throw new Error("the body of an operation arrives in pieces");
+    throw new Error("the body of an operation arrives in chunks");
   }
   return content === null || content.length === 0 ? null : content;
 }

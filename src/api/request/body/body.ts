@@ -1,13 +1,13 @@
 /** Receives request bodies. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { ServiceError } from "../../../base/errors/service_error.ts";
-import { type PieceReader, pieceReader } from "../../../base/lib/piece_reader.ts";
+import { type ChunkReader, chunkReader } from "../../../base/lib/chunk_reader.ts";
 import { schedule, turn } from "../../../base/lib/timers.ts";
 import type { BodyDecoder, OnKeys, Payload } from "./body_decoder.ts";
 import { type BodyTimeout, inTime } from "../../../base/lib/time_limits.ts";
 import type { PayloadReader } from "./payload.ts";
-import { contentCoding, decodedPieces } from "./content_coding.ts";
-import { decodePieces } from "./decode_pieces.ts";
+import { contentCoding, decodedChunks } from "./content_coding.ts";
+import { decodeChunks } from "./decode_chunks.ts";
 import type { DecoderOptions } from "./decoders.ts";
 import {
   divideBody,
@@ -19,7 +19,7 @@ import {
 /** Bodies up to this size are read before the look-up of the relation: syntax errors take precedence. */
 const maxShortBytes = 64 * 1024;
 /** Bodies up to this size are received by one call of the runtime, which is the fastest way. */
-const maxPieceBytes = 4 * 1024;
+const maxChunkBytes = 4 * 1024;
 /** Buffer size for a body of known length. */
 const bufferBytes = 256 * 1024;
 /** Factor by which the buffer exceeds the received bytes. Unused pages of the buffer occupy no memory. */
@@ -114,7 +114,7 @@ export async function receiveBody(
   }
   const decoder = begin((payload) => guard.check(payload), { isCut: mayDivide });
   // Small bodies are received whole, because access to `body` would create a stream.
-  const maxWhole = timeout.milliseconds > 0 ? maxPieceBytes : maxShortBytes;
+  const maxWhole = timeout.milliseconds > 0 ? maxChunkBytes : maxShortBytes;
   if (expected <= maxWhole || request.body === null) {
     const received = await unbroken(() => inTime(request.arrayBuffer(), timeout, errors));
     const bytes = new Uint8Array(received);
@@ -122,20 +122,20 @@ export async function receiveBody(
     return await decodeAtOnce(decoder, bytes, pause);
   }
   const isChunked = request.headers.has("transfer-encoding");
-  const reader = pieceReader(
+  const reader = chunkReader(
     request.body,
     isChunked
       ? { kind: "joined", pause }
       : { kind: "buffer", bytes: expected <= maxShortBytes ? expected : bufferBytes },
   );
-  const received = receivedPieces(reader, timeout);
+  const received = receivedChunks(reader, timeout);
   const watched = mayDivide ? division.minRate.watch(received) : received;
   const isLimited = maxBytes > 0;
-  const pieces = guarded(
-    coding === null ? watched : decodedPieces(watched, { coding, isLimited }),
+  const chunks = guarded(
+    coding === null ? watched : decodedChunks(watched, { coding, isLimited }),
     guard,
   );
-  const decoded = decodePieces(pieces, decoder, pause);
+  const decoded = decodeChunks(chunks, decoder, pause);
   const isLengthKnown = decoder.work !== "converts" && !mayDivide;
   const collected = new Collected(isLengthKnown ? expected : Infinity, pause);
   try {
@@ -224,12 +224,12 @@ async function decodeAtOnce(
     return decoder.payload(decoded);
   }
   const collected = new Collected(decoder.work === "converts" ? Infinity : bytes.length, pause);
-  for await (const piece of decodePieces(oneOf(bytes), decoder, pause)) await collected.add(piece);
+  for await (const chunk of decodeChunks(oneOf(bytes), decoder, pause)) await collected.add(chunk);
   return decoder.payload(collected.bytes());
 }
 
-async function* oneOf(piece: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield piece;
+async function* oneOf(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield chunk;
 }
 
 /** Checks the size of a body. Runs the other checks when the body is known to be long. */
@@ -275,12 +275,12 @@ class LongBodyGuard {
 }
 
 async function* guarded(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   guard: LongBodyGuard,
 ): AsyncGenerator<Uint8Array> {
-  for await (const piece of pieces) {
-    guard.count(piece.length);
-    yield piece;
+  for await (const chunk of chunks) {
+    guard.count(chunk.length);
+    yield chunk;
   }
 }
 
@@ -302,8 +302,8 @@ class Collected {
     return this.#length;
   }
 
-  async add(piece: Uint8Array): Promise<void> {
-    const needed = this.#length + piece.length;
+  async add(chunk: Uint8Array): Promise<void> {
+    const needed = this.#length + chunk.length;
     if (needed > maxPayloadBytes) throw errors.bodyTooLarge(maxPayloadBytes, null);
     if (needed > this.#buffer.length) {
       const room = this.#expected === Infinity
@@ -311,7 +311,7 @@ class Collected {
         : Math.min(this.#expected, needed * growthFactor);
       await this.#enlarge(Math.max(needed, room));
     }
-    this.#buffer.set(piece, this.#length);
+    this.#buffer.set(chunk, this.#length);
     this.#length = needed;
   }
 
@@ -333,8 +333,8 @@ class Collected {
  * Yields the chunks of a body, each valid until the next one is requested. Throws `102` if the body
  * breaks off, and `133` if a chunk takes too long.
  */
-async function* receivedPieces(
-  { next }: PieceReader,
+async function* receivedChunks(
+  { next }: ChunkReader,
   timeout: BodyTimeout,
 ): AsyncGenerator<Uint8Array> {
   for (;;) {

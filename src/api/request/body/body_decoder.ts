@@ -9,7 +9,7 @@ export interface BodyDecoder {
    * other bytes. */
   readonly work: "none" | "reads" | "converts";
   /** Decodes the next chunk. Returns bytes of the payload, which are valid until the next call. */
-  write(piece: Uint8Array): Uint8Array;
+  write(chunk: Uint8Array): Uint8Array;
   /** Ends the body. Returns the last bytes of the payload; only a converting decoder has any. */
   end(): Uint8Array;
   /** Returns the payload. `bytes` are all bytes that `write` and `end` returned. */
@@ -58,7 +58,7 @@ export type Payload =
     readonly keysVary?: true;
     /** Arrays of about 1 MiB each, in place of `text`, which is then empty. They can be read once,
      * and each is valid until the next one is requested. Default: none. */
-    readonly pieces?: Iterable<Uint8Array>;
+    readonly chunks?: Iterable<Uint8Array>;
     /** Format of the body as received. A single unnamed parameter receives the JSON converted from it. */
     readonly source: "json" | "csv" | "row text" | "form";
   }

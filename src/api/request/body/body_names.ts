@@ -37,10 +37,10 @@ export class NameBuffer {
   readonly bytes = new Uint8Array(maxNameBytes + 1);
   length = 0;
 
-  add(piece: Uint8Array, start: number, end: number): void {
+  add(chunk: Uint8Array, start: number, end: number): void {
     const stop = Math.min(end, start + this.bytes.length - this.length);
     if (stop <= start) return;
-    this.bytes.set(piece.subarray(start, stop), this.length);
+    this.bytes.set(chunk.subarray(start, stop), this.length);
     this.length += stop - start;
   }
 }

@@ -32,18 +32,18 @@ export function contentCoding(headers: Headers): ContentCoding | null {
 /**
  * Yields the decoded chunks. With `isLimited`, the decoded length is limited elsewhere, not by a
  * multiple of the body's length. Throws `139` for corrupt or truncated data, `130` for a bomb, and
- * the errors of `pieces`.
+ * the errors of `chunks`.
  */
-export async function* decodedPieces(
-  pieces: AsyncIterable<Uint8Array>,
+export async function* decodedChunks(
+  chunks: AsyncIterable<Uint8Array>,
   { coding, isLimited }: { readonly coding: ContentCoding; readonly isLimited: boolean },
 ): AsyncGenerator<Uint8Array> {
   let received = 0;
   let decoded = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
-    for await (const piece of pieces) {
-      for (let at = 0; at < piece.length; at += countedSliceBytes) {
-        const slice = piece.subarray(at, at + countedSliceBytes);
+    for await (const chunk of chunks) {
+      for (let at = 0; at < chunk.length; at += countedSliceBytes) {
+        const slice = chunk.subarray(at, at + countedSliceBytes);
         received += slice.length;
         // A copy is passed: the bytes of `piece` may change before the decoder reads the slice.
         yield slice.slice();
@@ -55,12 +55,12 @@ export async function* decodedPieces(
   // No callback is needed: if the pipeline fails, the loop over the decoder throws its error.
   stream!.pipeline(counted(), decoder, () => {});
   try {
-    for await (const piece of decoder) {
-      decoded += piece.length;
+    for await (const chunk of decoder) {
+      decoded += chunk.length;
       if (!isLimited && decoded > minCheckedBytes && decoded > received * maxRatio) {
         throw errors.bodyExpandsTooMuch(maxRatio);
       }
-      yield piece;
+      yield chunk;
     }
   } catch (error) {
     throw error instanceof ServiceError ? error : errors.undecodableBody(coding);

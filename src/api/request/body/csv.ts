@@ -67,8 +67,8 @@ export class CsvDecoder implements BodyDecoder {
     };
   }
 
-  write(piece: Uint8Array): Uint8Array {
-    const text = nextText(this.#utf8, piece);
+  write(chunk: Uint8Array): Uint8Array {
+    const text = nextText(this.#utf8, chunk);
     this.#rows = "";
     for (let at = 0; at < text.length;) at = this.#step(text, at);
     const json = this.#bytes.encode(this.#rows);

@@ -33,8 +33,8 @@ export class JsonDecoder implements BodyDecoder {
     this.#onKeys = onKeys;
   }
 
-  write(piece: Uint8Array): Uint8Array {
-    const text = this.#mark.skip(piece);
+  write(chunk: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(chunk);
     this.#length += text.length;
     if (!this.#scan.push(text)) throw errors.invalidJson(this.#scan.problem);
     if (!this.#areKeysKnown && this.#scan.areKeysKnown) {
@@ -113,8 +113,8 @@ export class ColumnsJsonDecoder implements BodyDecoder {
     return { lastRowEnd, areKeysKnown: true, isMixed: false, problem: this.#problem };
   }
 
-  write(piece: Uint8Array): Uint8Array {
-    const text = this.#mark.skip(piece);
+  write(chunk: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(chunk);
     this.#length += text.length;
     if (this.#scan?.push(text) === false) this.#problem = this.#scan.problem;
     this.#first ??= text.find((code) => !blanks.has(code));
@@ -159,8 +159,8 @@ export class DocumentDecoder implements BodyDecoder {
     this.payload = form.payload;
   }
 
-  write(piece: Uint8Array): Uint8Array {
-    const text = this.#mark.skip(piece);
+  write(chunk: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(chunk);
     this.#length += text.length;
     if (this.#length > this.#form.maxBytes) throw this.#form.tooLarge();
     if (!this.#scan.push(text)) throw this.#form.malformed(this.#scan.problem);
@@ -197,9 +197,9 @@ export class RawDecoder implements BodyDecoder {
     this.work = type === "bytea" ? "none" : "reads";
   }
 
-  write(piece: Uint8Array): Uint8Array {
-    if (this.work === "reads") nextText(this.#utf8, piece);
-    return piece;
+  write(chunk: Uint8Array): Uint8Array {
+    if (this.work === "reads") nextText(this.#utf8, chunk);
+    return chunk;
   }
 
   end(): Uint8Array {

@@ -16,7 +16,7 @@ export interface DivisionOptions {
 }
 
 /** A file that stores rows. */
-type BodyFile = Pick<SpoolFile, "append" | "close" | "endPiece" | "pieces">;
+type BodyFile = Pick<SpoolFile, "append" | "close" | "endChunk" | "chunks">;
 
 /** A payload of rows. */
 export type JsonPayload = Extract<Payload, { readonly kind: "json" }>;
@@ -57,7 +57,7 @@ export async function divideBody(
   } finally {
     await rest.return(undefined);
   }
-  return { ...payload, pieces: spool.pieces() };
+  return { ...payload, chunks: spool.chunks() };
 }
 
 function checkRows({ isMixed, problem }: RowCuts): void {
@@ -66,20 +66,20 @@ function checkRows({ isMixed, problem }: RowCuts): void {
 }
 
 /** An array is divided after the first row that ends beyond this size. */
-const pieceBytes = 1024 * 1024;
+const chunkBytes = 1024 * 1024;
 
 const comma = 0x2c;
 const [beginArray, endArray] = [Uint8Array.of(0x5b), Uint8Array.of(0x5d)];
 
 /** Divides the text of an array into arrays of whole rows, and stores each as a chunk. */
 export class RowCutter {
-  readonly #spool: Pick<BodyFile, "append" | "endPiece">;
+  readonly #spool: Pick<BodyFile, "append" | "endChunk">;
   /** Bytes of the array that is being stored. */
   #length = 0;
   /** Whether an array has ended, and the comma before the next row has not arrived. */
   #isBetween = false;
 
-  constructor(spool: Pick<BodyFile, "append" | "endPiece">) {
+  constructor(spool: Pick<BodyFile, "append" | "endChunk">) {
     this.#spool = spool;
   }
 
@@ -93,7 +93,7 @@ export class RowCutter {
       this.#isBetween = false;
       this.#append(beginArray);
     }
-    if (rowEnd < 0 || this.#length + rowEnd - start < pieceBytes) {
+    if (rowEnd < 0 || this.#length + rowEnd - start < chunkBytes) {
       return this.#append(bytes.subarray(start));
     }
     this.#append(bytes.subarray(start, rowEnd));
@@ -105,7 +105,7 @@ export class RowCutter {
 
   /** Ends the array that is being stored, if there is one. Its closing bracket is already stored. */
   end(): void {
-    if (this.#length > 0) this.#spool.endPiece();
+    if (this.#length > 0) this.#spool.endChunk();
     this.#length = 0;
   }
 

@@ -29,10 +29,10 @@ export class FormDecoder implements BodyDecoder {
     this.#takes = takes;
   }
 
-  write(piece: Uint8Array): Uint8Array {
-    this.#length += piece.length;
+  write(chunk: Uint8Array): Uint8Array {
+    this.#length += chunk.length;
     if (this.#length > maxFormBytes) throw errors.bodyTooLarge(maxFormBytes, null);
-    this.#text += nextText(this.#utf8, piece);
+    this.#text += nextText(this.#utf8, chunk);
     return noBytes;
   }
 

@@ -53,8 +53,8 @@ export class NdjsonDecoder implements BodyDecoder {
     this.#scan = new JsonRowsScan(options);
   }
 
-  write(piece: Uint8Array): Uint8Array {
-    const text = this.#mark.skip(piece);
+  write(chunk: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(chunk);
     this.#out = new Uint8Array(text.length + 1);
     this.#outLength = 0;
     this.#length += text.length;

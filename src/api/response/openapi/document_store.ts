@@ -37,9 +37,9 @@ const maxStoreBytes = 32 * 1024 * 1024;
 /** Maximum size of a document whose bytes are stored. */
 const maxKeptBytes = 4 * 1024 * 1024;
 /** Number of characters that are encoded at a time. */
-const pieceLength = 128 * 1024;
+const chunkLength = 128 * 1024;
 /** Number of chunks after which a garbage collection is requested. */
-const piecesPerCollection = 128;
+const chunksPerCollection = 128;
 
 export function documentStore(): DocumentStore {
   return createStore(maxStoreBytes);
@@ -82,20 +82,20 @@ export async function writeDocument(
   make: () => ObjectMembers,
   maxBytes = maxKeptBytes,
 ): Promise<StoredDocument> {
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   const digests: Uint8Array[] = [];
   let length = 0;
   for await (const bytes of bytesOf(make())) {
     length += bytes.length;
     digests.push(await sha256(bytes));
-    if (length <= maxBytes) pieces.push(bytes);
-    else pieces.length = 0;
+    if (length <= maxBytes) chunks.push(bytes);
+    else chunks.length = 0;
   }
   const tag = await contentTag(await joined(digests));
   if (length > maxBytes) {
     return { keptBytes: 0, length, tag, open: () => streamOf(bytesOf(make())) };
   }
-  const content = await joined(pieces);
+  const content = await joined(chunks);
   return { keptBytes: length, length, tag, open: () => ({ content }) };
 }
 
@@ -103,11 +103,11 @@ async function joined(parts: readonly Uint8Array[]): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
 }
 
-function streamOf(pieces: AsyncIterator<Uint8Array>): Pick<Reply, "content" | "ended"> {
+function streamOf(chunks: AsyncIterator<Uint8Array>): Pick<Reply, "content" | "ended"> {
   const { promise: ended, resolve: end } = deferred<void>();
   const content = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await pieces.next().catch((error) => {
+      const { done, value } = await chunks.next().catch((error) => {
         end();
         throw error;
       });
@@ -125,12 +125,12 @@ async function* bytesOf(document: ObjectMembers): AsyncGenerator<Uint8Array<Arra
   const encoder = new TextEncoder();
   let text = "";
   let written = 0;
-  for (const piece of jsonPieces(document)) {
-    text += piece;
-    if (text.length >= pieceLength) {
+  for (const chunk of jsonChunks(document)) {
+    text += chunk;
+    if (text.length >= chunkLength) {
       yield encoder.encode(text);
       text = "";
-      if (++written % piecesPerCollection === 0) collectGarbage();
+      if (++written % chunksPerCollection === 0) collectGarbage();
     }
     const pausing = pause();
     if (pausing !== undefined) await pausing;
@@ -138,13 +138,13 @@ async function* bytesOf(document: ObjectMembers): AsyncGenerator<Uint8Array<Arra
   yield encoder.encode(text);
 }
 
-function* jsonPieces(value: unknown): Generator<string> {
+function* jsonChunks(value: unknown): Generator<string> {
   if (!(value instanceof ObjectMembers)) return yield JSON.stringify(value);
   let before = "{";
   for (const [name, member] of value.entries()) {
     if (member === undefined) continue;
     yield `${before}${JSON.stringify(name)}:`;
-    yield* jsonPieces(member);
+    yield* jsonChunks(member);
     before = ",";
   }
   yield before === "{" ? "{}" : "}";

@@ -16,16 +16,16 @@ function bytesOf(length: number): Uint8Array<ArrayBuffer> {
 
 interface Sent {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly pieces: number;
+  readonly chunks: number;
   /** `Content-Length`; null for none. */
   readonly length: number | null;
   readonly type: "bytes" | undefined;
-  /** Breaks off after so many pieces. */
+  /** Breaks off after so many chunks. */
   readonly broken?: number;
 }
 
-function request({ bytes, pieces, length, type, broken }: Sent): Request {
-  const size = Math.ceil(bytes.length / pieces);
+function request({ bytes, chunks, length, type, broken }: Sent): Request {
+  const size = Math.ceil(bytes.length / chunks);
   let at = 0;
   let sent = 0;
   const source = {
@@ -58,13 +58,13 @@ async function readBody(sent: Request): Promise<Uint8Array> {
 Deno.test("receiveBody() gathers a body, however it comes", async () => {
   for (const type of types) {
     for (const size of [1, 1000, 70_000, 1_500_000]) {
-      for (const pieces of [1, 3, 40]) {
+      for (const chunks of [1, 3, 40]) {
         const bytes = bytesOf(size);
         // Too small or too large a length is not believed.
         for (const length of [null, size, size + 100_000, 65_537]) {
-          const body = await readBody(request({ bytes, pieces, length, type }));
+          const body = await readBody(request({ bytes, chunks, length, type }));
           strictEqual(body.length, size);
-          deepStrictEqual(body, bytes, `${type} ${size} ${pieces} ${length}`);
+          deepStrictEqual(body, bytes, `${type} ${size} ${chunks} ${length}`);
         }
       }
     }
@@ -79,7 +79,7 @@ Deno.test("receiveBody() refuses a body that breaks off", async () => {
   for (const type of types) {
     for (const length of [10, 100_000, null]) {
       for (const broken of [0, 2]) {
-        const sent = { bytes: bytesOf(100_000), pieces: 5, length, type, broken };
+        const sent = { bytes: bytesOf(100_000), chunks: 5, length, type, broken };
         deepStrictEqual(await rejectionOf(() => readBody(request(sent))), {
           code: "102",
           status: 400,
@@ -140,7 +140,7 @@ Deno.test("receiveBody() lets others work twice as often while it reads twice as
           count++;
           return Promise.resolve();
         };
-        const sent = request({ bytes, pieces: 1, length: bytes.length, type: undefined });
+        const sent = request({ bytes, chunks: 1, length: bytes.length, type: undefined });
         await receiveBody(sent, begin, { pause }).catch((error) => {
           if (!/not closed|invalid json/.test(String(error))) throw error;
         });
@@ -158,7 +158,7 @@ Deno.test("receiveBody() lets others work twice as often while it reads twice as
 
 Deno.test("receiveBody() holds nothing but the payload", async () => {
   const csv = encoder.encode(`a\n${"b\n".repeat(100_000)}`);
-  const sent = request({ bytes: csv, pieces: 7, length: null, type: "bytes" });
+  const sent = request({ bytes: csv, chunks: 7, length: null, type: "bytes" });
   const payload = await receiveBody(sent, () => new CsvDecoder("rows", () => {}));
   strictEqual(payload.kind, "json");
   const { text } = payload as Extract<Payload, { kind: "json" }>;
@@ -166,7 +166,7 @@ Deno.test("receiveBody() holds nothing but the payload", async () => {
   deepStrictEqual(JSON.parse(new TextDecoder().decode(text)).length, 100_000);
 });
 
-/** Notes what is checked, and behind how many pieces. */
+/** Notes what is checked, and behind how many chunks. */
 function noting(): { readonly checks: LongBodyChecks; readonly noted: string[] } {
   const noted: string[] = [];
   const keys = (payload: Payload) =>
@@ -188,7 +188,7 @@ Deno.test("receiveBody() checks the head of a long body, and its keys once", asy
         const bytes = make(count);
         const length = isLengthSaid ? bytes.length : null;
         const { checks, noted } = noting();
-        await receiveBody(request({ bytes, pieces: 20, length, type: "bytes" }), begin, { checks });
+        await receiveBody(request({ bytes, chunks: 20, length, type: "bytes" }), begin, { checks });
         deepStrictEqual(noted, expected);
       }
     }
@@ -199,7 +199,7 @@ Deno.test("receiveBody() checks keys that are too many before the body ends", as
   const names = Array.from({ length: 20_000 }, (_, at) => `"a_long_name_${at}":1`);
   const bytes = encoder.encode(`{${names}}`);
   const { checks, noted } = noting();
-  const sent = request({ bytes, pieces: 20, length: null, type: "bytes" });
+  const sent = request({ bytes, chunks: 20, length: null, type: "bytes" });
   const begin = (onKeys: OnKeys) => new JsonDecoder("rows", onKeys);
   await receiveBody(sent, begin, { checks }).catch(() => {});
   strictEqual(noted.length, 2);
@@ -207,12 +207,12 @@ Deno.test("receiveBody() checks keys that are too many before the body ends", as
 });
 
 Deno.test("receiveBody() reads no further than to what is refused", async () => {
-  const piece = encoder.encode("b,a\n1,2\n".repeat(20_000));
+  const chunk = encoder.encode("b,a\n1,2\n".repeat(20_000));
   for (const what of ["head", "keys"] as const) {
     for (const length of [null, 10_000_000]) {
       let pulls = 0;
       const body = new ReadableStream<Uint8Array>({
-        pull: (controller) => void (pulls++, controller.enqueue(piece.slice())),
+        pull: (controller) => void (pulls++, controller.enqueue(chunk.slice())),
       }, { highWaterMark: 0 });
       const headers = new Headers(length === null ? {} : { "Content-Length": String(length) });
       const sent = new Request("http://x/", { method: "POST", body, headers });

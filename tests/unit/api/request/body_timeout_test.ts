@@ -7,7 +7,7 @@ import { rejectionOf } from "../../../support/handler/refusal.ts";
 const milliseconds = 60_000;
 const tooSlow = { code: "133", status: 408, message: "Request body was not received in time" };
 
-/** A request whose pieces the test sends, and what its receiver returns. */
+/** A request whose chunks the test sends, and what its receiver returns. */
 function sending(length: number | null) {
   const clock = fakeClock();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
@@ -51,7 +51,7 @@ for (const length of [1_000_000, null]) {
 
   Deno.test(`receiveBody() sets no limit to the whole of a body ${framing}`, async () => {
     const { clock, received, send, end } = sending(length);
-    for (let piece = 0; piece < 100; piece++) {
+    for (let chunk = 0; chunk < 100; chunk++) {
       await send(1000);
       await clock.pass(milliseconds - 1);
     }
@@ -71,7 +71,7 @@ Deno.test("receiveBody() throws 133 unless the whole of a short body arrives in 
   deepStrictEqual(await rejectionOf(() => received), tooSlow);
 });
 
-Deno.test("receiveBody() counts the time between the pieces of a body of more than 4 KiB", async () => {
+Deno.test("receiveBody() counts the time between the chunks of a body of more than 4 KiB", async () => {
   const { clock, received, send, end } = sending(4097);
   for (const bytes of [4000, 96, 1]) {
     await clock.pass(milliseconds - 1);

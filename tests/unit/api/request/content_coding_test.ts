@@ -3,9 +3,9 @@ import zlib from "node:zlib";
 import {
   type ContentCoding,
   contentCoding,
-  decodedPieces,
+  decodedChunks,
 } from "../../../../src/api/request/body/content_coding.ts";
-import { piecesOf } from "../../../support/clients/in_pieces.ts";
+import { chunksOf } from "../../../support/clients/in_chunks.ts";
 import { refusalOf, rejectionOf } from "../../../support/handler/refusal.ts";
 
 const encoders: Readonly<Record<ContentCoding, (bytes: Uint8Array) => Uint8Array>> = {
@@ -18,21 +18,21 @@ const text = new TextEncoder().encode(
   JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id, x: (id * 7919) % 10_007 }))),
 );
 
-async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {
-  yield* piecesOf(bytes, length);
+async function* inChunks(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {
+  yield* chunksOf(bytes, length);
 }
 
-/** Returns the decoded bytes, and the length of the longest piece of them. */
+/** Returns the decoded bytes, and the length of the longest chunk of them. */
 async function decode(
   bytes: Uint8Array,
   coding: ContentCoding,
-  pieceLength = 50_000,
+  chunkLength = 50_000,
 ) {
   const chunks: Uint8Array[] = [];
   for await (
-    const piece of decodedPieces(inPieces(bytes, pieceLength), { coding, isLimited: false })
+    const chunk of decodedChunks(inChunks(bytes, chunkLength), { coding, isLimited: false })
   ) {
-    chunks.push(piece.slice());
+    chunks.push(chunk.slice());
   }
   return {
     bytes: new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer()),
@@ -41,15 +41,15 @@ async function decode(
 }
 
 for (const coding of ["gzip", "deflate"] as const) {
-  Deno.test(`decodedPieces() decodes a body in pieces of any length: ${coding}`, async () => {
+  Deno.test(`decodedChunks() decodes a body in chunks of any length: ${coding}`, async () => {
     const coded = encoders[coding](text);
-    for (const pieceLength of [977, 65_536, Infinity]) {
-      const { bytes } = await decode(coded, coding, pieceLength);
-      deepStrictEqual(bytes, text, `${coding} ${pieceLength}`);
+    for (const chunkLength of [977, 65_536, Infinity]) {
+      const { bytes } = await decode(coded, coding, chunkLength);
+      deepStrictEqual(bytes, text, `${coding} ${chunkLength}`);
     }
   });
 
-  Deno.test(`decodedPieces() refuses what is cut or corrupt: ${coding}`, async () => {
+  Deno.test(`decodedChunks() refuses what is cut or corrupt: ${coding}`, async () => {
     const coded = encoders[coding](text);
     const bodies = [
       coded.subarray(0, coded.length - 1),
@@ -64,13 +64,13 @@ for (const coding of ["gzip", "deflate"] as const) {
     }
   });
 
-  Deno.test(`decodedPieces() refuses a bomb before it fills the memory: ${coding}`, async () => {
+  Deno.test(`decodedChunks() refuses a bomb before it fills the memory: ${coding}`, async () => {
     const bomb = new Uint8Array(64 * 1024 * 1024);
     let length = 0;
     const read = async () => {
-      const pieces = inPieces(encoders[coding](bomb), 4096);
-      for await (const piece of decodedPieces(pieces, { coding, isLimited: false })) {
-        length += piece.length;
+      const chunks = inChunks(encoders[coding](bomb), 4096);
+      for await (const chunk of decodedChunks(chunks, { coding, isLimited: false })) {
+        length += chunk.length;
       }
     };
     deepStrictEqual(await rejectionOf(read), {
@@ -82,35 +82,35 @@ for (const coding of ["gzip", "deflate"] as const) {
     ok(length < 16 * 1024 * 1024, `${coding}: ${length}`);
   });
 
-  Deno.test(`decodedPieces() lets a body with another limit have any ratio: ${coding}`, async () => {
+  Deno.test(`decodedChunks() lets a body with another limit have any ratio: ${coding}`, async () => {
     const blank = new Uint8Array(4 * 1024 * 1024);
     const options = { coding: "gzip", isLimited: true } as const;
     let length = 0;
-    const pieces = inPieces(encoders.gzip(blank), 4096);
-    for await (const piece of decodedPieces(pieces, options)) length += piece.length;
+    const chunks = inChunks(encoders.gzip(blank), 4096);
+    for await (const chunk of decodedChunks(chunks, options)) length += chunk.length;
     strictEqual(length, blank.length);
   });
 
-  Deno.test(`decodedPieces() lets a short body have any ratio: ${coding}`, async () => {
+  Deno.test(`decodedChunks() lets a short body have any ratio: ${coding}`, async () => {
     const blank = new Uint8Array(1024 * 1024).fill(0x20);
     const { bytes, longest } = await decode(encoders[coding](blank), coding);
     strictEqual(bytes.length, blank.length);
     ok(longest <= 4.1 * 1024 * 1024);
   });
 
-  Deno.test(`decodedPieces() passes on the error of its source: ${coding}`, async () => {
+  Deno.test(`decodedChunks() passes on the error of its source: ${coding}`, async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield encoders.gzip(text).subarray(0, 1000);
       throw new RangeError("gone");
     }
     const read = async () => {
-      for await (const _ of decodedPieces(broken(), { coding: "gzip", isLimited: false }));
+      for await (const _ of decodedChunks(broken(), { coding: "gzip", isLimited: false }));
     };
     strictEqual((await rejectionOf(read)).code, "139");
   });
 }
 
-Deno.test("decodedPieces() decodes gzip of several members", async () => {
+Deno.test("decodedChunks() decodes gzip of several members", async () => {
   const half = encoders.gzip(text);
   const both = new Uint8Array([...half, ...half]);
   const { bytes } = await decode(both, "gzip");
@@ -145,18 +145,18 @@ Deno.test("contentCoding() refuses unknown codings, and several", () => {
   }
 });
 
-Deno.test("decodedPieces() refuses a bomb in one piece before most of it is decoded", async () => {
+Deno.test("decodedChunks() refuses a bomb in one chunk before most of it is decoded", async () => {
   const plainBytes = 64 * 1024 * 1024;
   const stream = new Blob([new Uint8Array(plainBytes)]).stream()
     .pipeThrough(new CompressionStream("gzip"));
   const bomb = new Uint8Array(await new Response(stream).arrayBuffer());
-  async function* pieces() {
+  async function* chunks() {
     yield bomb;
   }
   let decoded = 0;
   const { code } = await rejectionOf(async () => {
-    for await (const piece of decodedPieces(pieces(), { coding: "gzip", isLimited: false })) {
-      decoded += piece.length;
+    for await (const chunk of decodedChunks(chunks(), { coding: "gzip", isLimited: false })) {
+      decoded += chunk.length;
     }
   });
   strictEqual(code, "130");

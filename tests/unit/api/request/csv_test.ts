@@ -2,7 +2,7 @@ import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import fc from "fast-check";
 import { maxNames } from "../../../../src/api/request/body/body_names.ts";
 import { CsvDecoder } from "../../../../src/api/request/body/csv.ts";
-import { decodeInPieces, pieceLengths } from "../../../support/clients/in_pieces.ts";
+import { chunkLengths, decodeInChunks } from "../../../support/clients/in_chunks.ts";
 import { assertLinearTime } from "../../../support/timing/linear_time.ts";
 import { refusalOf } from "../../../support/handler/refusal.ts";
 import type { Payload } from "../../../../src/api/request/body/body_decoder.ts";
@@ -27,7 +27,7 @@ function convert(
     "row text",
   );
   const bytes = typeof csv === "string" ? encoder.encode(csv) : csv;
-  const json = new TextDecoder().decode(decodeInPieces(reader, bytes, length));
+  const json = new TextDecoder().decode(decodeInChunks(reader, bytes, length));
   return { json, keys: keysOf(reader.payload(bytes)), told };
 }
 
@@ -68,7 +68,7 @@ Deno.test("CsvDecoder writes an object for each line below the names", () => {
     ],
   ];
   for (const [csv, json, keys] of rows) {
-    for (const length of pieceLengths) {
+    for (const length of chunkLengths) {
       const expected = { json, keys, told: json === "[]" ? [] : [keys] };
       deepStrictEqual(convert(csv, { length }), expected, `${JSON.stringify(csv)} by ${length}`);
     }
@@ -115,7 +115,7 @@ Deno.test("CsvDecoder says what is wrong", () => {
     [Uint8Array.from([0xff, 0xfe, 0x61]), notUtf8],
   ];
   for (const [csv, message, details] of rows) {
-    for (const length of pieceLengths) {
+    for (const length of chunkLengths) {
       const refusal = refusalOf(() => convert(csv, { length }));
       const expected = { code: "102", status: 400, message, ...details && { details } };
       deepStrictEqual(refusal, expected, `${csv} by ${length}`);
@@ -130,7 +130,7 @@ Deno.test("CsvDecoder reads every table that can be printed", () => {
   const line = fc.array(field, { minLength: width, maxLength: width });
   const table = fc.array(line, { maxLength: 5 });
   const lineBreak = fc.constantFrom("\n", "\r\n", "\r", "\n\n");
-  const lengths = fc.constantFrom(...pieceLengths);
+  const lengths = fc.constantFrom(...chunkLengths);
   const names = ["a", "b", "c"];
   fc.assert(fc.property(table, lineBreak, lengths, (lines, end, length) => {
     const print = (text: string) => `"${text.replaceAll('"', '""')}"`;

@@ -7,7 +7,7 @@ import {
   maxFormBytes,
   maxFormFields,
 } from "../../../../src/api/request/body/form.ts";
-import { decodeInPieces, pieceLengths } from "../../../support/clients/in_pieces.ts";
+import { chunkLengths, decodeInChunks } from "../../../support/clients/in_chunks.ts";
 import { assertLinearTime } from "../../../support/timing/linear_time.ts";
 import { refusalOf } from "../../../support/handler/refusal.ts";
 
@@ -20,14 +20,14 @@ function encoded(form: string | Uint8Array): Uint8Array {
 
 function toJson(form: string | Uint8Array, length?: number) {
   const reader = new FormDecoder("rows");
-  const payload = reader.payload(decodeInPieces(reader, encoded(form), length));
+  const payload = reader.payload(decodeInChunks(reader, encoded(form), length));
   if (payload.kind !== "json") throw new Error("expected a row");
   return { json: decoder.decode(payload.text), keys: payload.keys, moreKeys: payload.moreKeys };
 }
 
 function toArguments(form: string | Uint8Array, length?: number) {
   const reader = new FormDecoder("arguments");
-  const payload = reader.payload(decodeInPieces(reader, encoded(form), length));
+  const payload = reader.payload(decodeInChunks(reader, encoded(form), length));
   if (payload.kind !== "form") throw new Error("expected arguments");
   return { fields: payload.fields, keys: payload.keys, moreKeys: payload.moreKeys };
 }
@@ -55,7 +55,7 @@ const forms: readonly (readonly [form: string, fields: Fields])[] = [
 Deno.test("FormDecoder reads arguments in order", () => {
   for (const [form, fields] of forms) {
     const keys = [...new Set(fields.map(([name]) => name))].sort();
-    for (const length of pieceLengths) {
+    for (const length of chunkLengths) {
       deepStrictEqual(
         toArguments(form, length),
         { fields, keys, moreKeys: 0 },
@@ -72,7 +72,7 @@ Deno.test("FormDecoder writes one object, in which the last of a name counts", (
       `${JSON.stringify(name)}:${JSON.stringify(value)}`
     );
     const json = `{${members.join(",")}}`;
-    for (const length of pieceLengths) {
+    for (const length of chunkLengths) {
       deepStrictEqual(toJson(form, length), { json, keys, moreKeys: 0 }, `${form} by ${length}`);
     }
   }
@@ -106,7 +106,7 @@ Deno.test("FormDecoder rejects text that PostgreSQL cannot store", () => {
     ["\0", nul],
   ];
   for (const [form, message] of rows) {
-    for (const length of pieceLengths) {
+    for (const length of chunkLengths) {
       for (const read of [toJson, toArguments]) {
         deepStrictEqual(
           refusalOf(() => read(form, length)),
@@ -121,7 +121,7 @@ Deno.test("FormDecoder rejects text that PostgreSQL cannot store", () => {
 Deno.test("FormDecoder reads what URLSearchParams writes", () => {
   const text = fc.string({ unit: "grapheme" }).map((each) => each.replaceAll("\0", ""));
   const pairs = fc.array(fc.tuple(text, text), { maxLength: 5 });
-  fc.assert(fc.property(pairs, fc.constantFrom(...pieceLengths), (fields, length) => {
+  fc.assert(fc.property(pairs, fc.constantFrom(...chunkLengths), (fields, length) => {
     deepStrictEqual(toArguments(new URLSearchParams(fields).toString(), length).fields, fields);
   }));
 });

@@ -2,23 +2,23 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { maxNames } from "../../../../src/api/request/body/body_names.ts";
 import { type JsonRows, JsonRowsScan } from "../../../../src/api/request/body/json_rows.ts";
-import { pieceLengths, piecesOf } from "../../../support/clients/in_pieces.ts";
+import { chunkLengths, chunksOf } from "../../../support/clients/in_chunks.ts";
 import { expectedRows } from "./expected_rows.ts";
 
 const encoder = new TextEncoder();
 
-function readPieces(bytes: Uint8Array, length: number): JsonRows {
+function readChunks(bytes: Uint8Array, length: number): JsonRows {
   const scan = new JsonRowsScan();
-  for (const piece of piecesOf(bytes, length)) {
-    if (!scan.push(piece)) return { kind: "malformed" };
+  for (const chunk of chunksOf(bytes, length)) {
+    if (!scan.push(chunk)) return { kind: "malformed" };
   }
   return scan.end();
 }
 
 /** Reads bytes however they may be cut. */
 function readJsonRows(bytes: Uint8Array): JsonRows {
-  const whole = readPieces(bytes, Infinity);
-  for (const length of pieceLengths) deepStrictEqual(readPieces(bytes, length), whole);
+  const whole = readChunks(bytes, Infinity);
+  for (const length of chunkLengths) deepStrictEqual(readChunks(bytes, length), whole);
   return whole;
 }
 
@@ -250,13 +250,13 @@ Deno.test("JsonRowsScan keeps no more of keys than matters", () => {
   const kept = { kind: "rows", keys: maxNames, moreKeys: 10_000 - maxNames } as const;
   const shown = (rows: JsonRows) =>
     rows.kind === "rows" ? { ...rows, keys: rows.keys.length } : rows;
-  const whole = (text: string) => shown(readPieces(encoder.encode(text), Infinity));
+  const whole = (text: string) => shown(readChunks(encoder.encode(text), Infinity));
   deepStrictEqual(whole(`{${keys}}`), { ...kept, shape: "object" });
   deepStrictEqual(whole(`[{${keys}},{${keys}}]`), { ...kept, shape: "array" });
   const long = "x".repeat(100_000);
   const cut = `${"x".repeat(1024)}…`;
   for (const length of [1000, Infinity]) {
-    const readBy = (text: string) => readPieces(encoder.encode(text), length);
+    const readBy = (text: string) => readChunks(encoder.encode(text), length);
     deepStrictEqual(readBy(`{"${long}":1}`), object(cut));
     deepStrictEqual(readBy(`[{"${long}":1},{"${long}":2}]`), array(cut));
     deepStrictEqual(readBy(`[{"${long}":1},{"x":2}]`), { kind: "mixed" });
@@ -281,7 +281,7 @@ Deno.test("JsonRowsScan collects the keys of all rows where they may vary", () =
     ['[{"a":1,"a":2},{"a":3}]', ["a"], false],
   ];
   for (const [text, keys, keysVary] of rows) {
-    for (const length of pieceLengths) {
+    for (const length of chunkLengths) {
       const scan = new JsonRowsScan({ keysMayVary: true });
       const bytes = encoder.encode(text);
       for (let at = 0; at < bytes.length; at += length) scan.push(bytes.subarray(at, at + length));

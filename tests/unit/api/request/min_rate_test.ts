@@ -6,10 +6,10 @@ import { divideBody, type JsonPayload } from "../../../../src/api/request/body/d
 import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 import { rejectionOf } from "../../../support/handler/refusal.ts";
 
-/** A source whose pieces the test sends. */
+/** A source whose chunks the test sends. */
 function source() {
   const waiting: ((result: IteratorResult<Uint8Array>) => void)[] = [];
-  const pieces = (async function* () {
+  const chunks = (async function* () {
     for (;;) {
       const result = await new Promise<IteratorResult<Uint8Array>>((resolve) =>
         waiting.push(resolve)
@@ -22,14 +22,14 @@ function source() {
     waiting.shift()!({ done: false, value: new Uint8Array(bytes) });
     await settled();
   };
-  return { pieces, send };
+  return { chunks, send };
 }
 
 function watched() {
   const clock = fakeClock();
   const rate = new MinRate(clock, errors);
-  const { pieces, send } = source();
-  return { clock, rate, send, watching: rate.watch(pieces) };
+  const { chunks, send } = source();
+  return { clock, rate, send, watching: rate.watch(chunks) };
 }
 
 Deno.test("MinRate.watch() throws 133 when a body comes too slowly", async () => {
@@ -73,8 +73,8 @@ Deno.test("divideBody() throws 133 and closes the file when a stored body comes 
   const stored: number[] = [];
   const spool = {
     append: (bytes: Uint8Array) => void stored.push(bytes.length),
-    endPiece: () => {},
-    *pieces(): Generator<Uint8Array> {},
+    endChunk: () => {},
+    *chunks(): Generator<Uint8Array> {},
     close: () => void stored.push(-1),
   };
   const payload: JsonPayload = {

@@ -1,14 +1,14 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Payload, PayloadUse } from "../../../../src/api/request/body/body_decoder.ts";
 import { payloadReader } from "../../../../src/api/request/body/payload.ts";
-import { decodeInPieces, pieceLengths } from "../../../support/clients/in_pieces.ts";
+import { chunkLengths, decodeInChunks } from "../../../support/clients/in_chunks.ts";
 import { refusalOf } from "../../../support/handler/refusal.ts";
 
 interface ReadOptions {
   readonly type?: string;
   readonly takes?: PayloadUse;
   readonly columnsGiven?: boolean;
-  readonly pieceLength?: number;
+  readonly chunkLength?: number;
 }
 
 function read(
@@ -17,12 +17,12 @@ function read(
     type = "application/x-ndjson",
     takes = "rows",
     columnsGiven = false,
-    pieceLength = Infinity,
+    chunkLength = Infinity,
   }: ReadOptions = {},
 ): Payload {
   const reader = payloadReader({ contentType: type, takes, columnsGiven });
   const decoder = reader.begin(() => {});
-  return decoder.payload(decodeInPieces(decoder, new TextEncoder().encode(text), pieceLength));
+  return decoder.payload(decodeInChunks(decoder, new TextEncoder().encode(text), chunkLength));
 }
 
 /** Returns the JSON text of a payload, and its keys. */
@@ -52,10 +52,10 @@ const rows: readonly (readonly [label: string, body: string, json: string, keys:
 
 for (const [label, body, json, keys] of rows) {
   Deno.test(`NdjsonDecoder makes an array of lines: ${label}`, () => {
-    for (const pieceLength of pieceLengths) {
-      // The first piece has the whole mark.
-      if (body.startsWith("\ufeff") && pieceLength < 3) continue;
-      deepStrictEqual(shown(read(body, { pieceLength })), { shape: "array", keys, text: json });
+    for (const chunkLength of chunkLengths) {
+      // The first chunk has the whole mark.
+      if (body.startsWith("\ufeff") && chunkLength < 3) continue;
+      deepStrictEqual(shown(read(body, { chunkLength })), { shape: "array", keys, text: json });
     }
   });
 }
@@ -80,10 +80,10 @@ const refusals: readonly (readonly [label: string, body: string, line: number])[
 
 for (const [label, body, line] of refusals) {
   Deno.test(`NdjsonDecoder refuses other lines with their numbers: ${label}`, () => {
-    for (const pieceLength of pieceLengths) {
+    for (const chunkLength of chunkLengths) {
       for (const columnsGiven of [false, true]) {
         const details = `Line ${line} is not one JSON object`;
-        const refusal = refusalOf(() => read(body, { pieceLength, columnsGiven }));
+        const refusal = refusalOf(() => read(body, { chunkLength, columnsGiven }));
         deepStrictEqual(refusal, { code: "102", status: 400, message: notAnObject, details });
       }
     }

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import type { Payload, PayloadUse } from "../../../../src/api/request/body/body_decoder.ts";
 import { payloadReader } from "../../../../src/api/request/body/payload.ts";
-import { decodeInPieces } from "../../../support/clients/in_pieces.ts";
+import { decodeInChunks } from "../../../support/clients/in_chunks.ts";
 import { refusalOf } from "../../../support/handler/refusal.ts";
 
 const encoder = new TextEncoder();
@@ -18,7 +18,7 @@ function read(
 ): Payload {
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   const decoder = payloadReader({ contentType: type, takes, columnsGiven }).begin(() => {});
-  return decoder.payload(decodeInPieces(decoder, bytes, 3));
+  return decoder.payload(decodeInChunks(decoder, bytes, 3));
 }
 
 /** A payload with its bytes as text. */

@@ -1,12 +1,12 @@
 import { RowCutter } from "../../../../src/api/request/body/divided_body.ts";
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { payloadReader } from "../../../../src/api/request/body/payload.ts";
-import { piecesOf } from "../../../support/clients/in_pieces.ts";
+import { chunksOf } from "../../../support/clients/in_chunks.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Cuts a body of a type, received in pieces of a length, into the arrays of its rows. */
+/** Cuts a body of a type, received in chunks of a length, into the arrays of its rows. */
 function cut(body: string, { type, length }: { type: string; length: number }): string[] {
   const reader = payloadReader({ contentType: type, takes: "rows", columnsGiven: false });
   const decoding = reader.begin(() => {}, { isCut: true });
@@ -14,13 +14,13 @@ function cut(body: string, { type, length }: { type: string; length: number }): 
   let array = "";
   const cutter = new RowCutter({
     append: (bytes) => array += decoder.decode(bytes, { stream: true }),
-    endPiece: () => {
+    endChunk: () => {
       arrays.push(array + decoder.decode());
       array = "";
     },
   });
-  for (const piece of piecesOf(encoder.encode(body), length)) {
-    cutter.add(decoding.write(piece), decoding.cuts!.lastRowEnd);
+  for (const chunk of chunksOf(encoder.encode(body), length)) {
+    cutter.add(decoding.write(chunk), decoding.cuts!.lastRowEnd);
   }
   const end = decoding.end();
   cutter.add(end, end.length > 0 ? decoding.cuts!.lastRowEnd : -1);

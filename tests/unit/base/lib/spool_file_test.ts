@@ -16,19 +16,19 @@ function spoolFiles(): readonly string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith("svc-"));
 }
 
-Deno.test("SpoolFile.pieces() yields what was appended", () => {
+Deno.test("SpoolFile.chunks() yields what was appended", () => {
   const space = new SpoolSpace();
   const file = openSpoolFile({ space, maxBytes: Infinity })!;
-  const pieces = [3, 70_000, 0, 5, 200_000, 1].map(bytesOf);
-  for (const piece of pieces) {
-    file.append(piece.subarray(0, 3));
-    file.append(piece.subarray(3));
-    file.endPiece();
+  const chunks = [3, 70_000, 0, 5, 200_000, 1].map(bytesOf);
+  for (const chunk of chunks) {
+    file.append(chunk.subarray(0, 3));
+    file.append(chunk.subarray(3));
+    file.endChunk();
   }
   strictEqual(space.used, 270_009);
   let at = 0;
-  for (const piece of file.pieces()) deepStrictEqual(piece, pieces[at++]);
-  strictEqual(at, pieces.length);
+  for (const chunk of file.chunks()) deepStrictEqual(chunk, chunks[at++]);
+  strictEqual(at, chunks.length);
   file.close();
   file.close();
   strictEqual(space.used, 0);

@@ -15,13 +15,13 @@ function open(freesChunks = false) {
   return { body, log, reader: body.stream.getReader() };
 }
 
-function piece(length: number, value = 1): Uint8Array {
+function chunk(length: number, value = 1): Uint8Array {
   return new Uint8Array(length).fill(value);
 }
 
 Deno.test("BodyStream says when too much waits, and when there is room again", async () => {
   const { body, log, reader } = open();
-  for (let count = 0; count < 3; count++) body.add(piece(100_000));
+  for (let count = 0; count < 3; count++) body.add(chunk(100_000));
   deepStrictEqual(log, ["full"]);
   await reader.read();
   deepStrictEqual(log, ["full", "room"]);
@@ -30,8 +30,8 @@ Deno.test("BodyStream says when too much waits, and when there is room again", a
 Deno.test("BodyStream frees a chunk's memory when the reader pulls the next one, if it may", async () => {
   for (const freesChunks of [true, false]) {
     const { body, reader } = open(freesChunks);
-    body.add(piece(10));
-    body.add(piece(10));
+    body.add(chunk(10));
+    body.add(chunk(10));
     const first = (await reader.read()).value!;
     strictEqual(first.length, 10);
     await reader.read();
@@ -39,11 +39,11 @@ Deno.test("BodyStream frees a chunk's memory when the reader pulls the next one,
   }
 });
 
-Deno.test("BodyStream keeps memory that is not the piece's alone", async () => {
+Deno.test("BodyStream keeps memory that is not the chunk's alone", async () => {
   const { body, reader } = open(true);
-  const whole = piece(20);
+  const whole = chunk(20);
   body.add(whole.subarray(0, 10));
-  body.add(piece(10));
+  body.add(chunk(10));
   await reader.read();
   await reader.read();
   strictEqual(whole.length, 20);

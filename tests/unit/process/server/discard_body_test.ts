@@ -4,14 +4,14 @@ import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
 type Type = "bytes" | undefined;
 
-/** A body of a number of pieces; counts what is read of it. */
-function countedBody(pieces: number, { type, length = 10 }: { type?: Type; length?: number } = {}) {
+/** A body of a number of chunks; counts what is read of it. */
+function countedBody(chunks: number, { type, length = 10 }: { type?: Type; length?: number } = {}) {
   const counts = { pulls: 0, cancels: 0 };
-  const piece = new Uint8Array(length);
+  const chunk = new Uint8Array(length);
   const source = {
     type,
     pull(controller: ReadableStreamDefaultController | ReadableByteStreamController) {
-      if (counts.pulls++ < pieces) return controller.enqueue(piece.slice());
+      if (counts.pulls++ < chunks) return controller.enqueue(chunk.slice());
       controller.close();
       if ("byobRequest" in controller) controller.byobRequest?.respond(0);
     },
@@ -24,7 +24,7 @@ function countedBody(pieces: number, { type, length = 10 }: { type?: Type; lengt
   return { body, counts };
 }
 
-/** A body whose pieces arrive when the test sends them. */
+/** A body whose chunks arrive when the test sends them. */
 function sentBody() {
   const counts = { cancels: 0 };
   let controller: ReadableStreamDefaultController<Uint8Array> | null = null;
@@ -42,7 +42,7 @@ function received(body: ReadableStream<Uint8Array> | null, { chunked = false } =
 }
 
 for (const type of [undefined, "bytes"] as const) {
-  Deno.test(`discardBody() reads a body to its end, with a pause behind each piece: ${type}`, async () => {
+  Deno.test(`discardBody() reads a body to its end, with a pause behind each chunk: ${type}`, async () => {
     const clock = fakeClock();
     const { body, counts } = countedBody(5, { type });
     let pauses = 0;

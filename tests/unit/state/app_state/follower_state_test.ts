@@ -8,7 +8,7 @@ import type { Database } from "../../../../src/database/database.ts";
 import { errors } from "../../../../src/base/errors/catalogue.ts";
 import { ServiceError } from "../../../../src/base/errors/service_error.ts";
 import { atOnce } from "../../../support/timing/at_once.ts";
-import { schemaPieces } from "../../../../src/state/schema_cache/pieces.ts";
+import { schemaChunks } from "../../../../src/state/schema_cache/schema_chunks.ts";
 import type { SchemaCacheData } from "../../../../src/state/schema_cache/schema_cache.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
 import { FollowerState } from "../../../../src/state/app_state/follower_state.ts";
@@ -45,7 +45,7 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
     roles: noRoleSettings,
     usesBlocks: false,
     serverVersion: "PostgreSQL 18.1",
-    schema: atOnce(schemaPieces(noSchema)),
+    schema: atOnce(schemaChunks(noSchema)),
     revocations: null,
   };
   let sent: FollowedParts = { ...parts };
@@ -118,7 +118,7 @@ Deno.test("FollowerState applies a configuration and a schema of one load at onc
   const { service, publish, parts, calls } = await following();
   const before = service.snapshot;
   parts.config = configOf({ SVC_DB_MAX_ROWS: "5" });
-  parts.schema = atOnce(schemaPieces(noSchema));
+  parts.schema = atOnce(schemaChunks(noSchema));
   const published = publish();
   strictEqual(service.snapshot, before, "a snapshot is replaced as a whole");
   await published;

@@ -1,7 +1,7 @@
 /** Reads byte streams chunk by chunk. @module */
 
 /** A reader of a stream. It locks the stream until `release` is called. */
-export interface PieceReader {
+export interface ChunkReader {
   /** Reads the next chunk, which is valid until the next call. */
   readonly next: () => Promise<ReadableStreamReadResult<Uint8Array>>;
   /** Unlocks the stream, so that something else can read its rest. */
@@ -11,15 +11,15 @@ export interface PieceReader {
 }
 
 /** How a byte stream is read. Streams of other types return their chunks unchanged. */
-type PieceLength =
+type ChunkLength =
   | { readonly kind: "buffer"; readonly bytes: number }
   /** The stream returns one chunk per read, and the reader joins several chunks. */
   | { readonly kind: "joined"; readonly pause: () => Promise<void> };
 
-export function pieceReader(
+export function chunkReader(
   stream: ReadableStream<Uint8Array>,
-  length: PieceLength,
-): PieceReader {
+  length: ChunkLength,
+): ChunkReader {
   const byob = byobReader(stream);
   if (byob === null) {
     const reader = stream.getReader();
@@ -57,7 +57,7 @@ const shortBufferBytes = 512;
 /** Bytes of the buffer while chunks fill the short one. It has room for a framed chunk of 4 KiB. */
 const longBufferBytes = 4096 + 16;
 /** Maximum bytes of a joined chunk: 128 short buffers. */
-const pieceBytes = 128 * shortBufferBytes;
+const chunkBytes = 128 * shortBufferBytes;
 /** Share of its buffer that chunks must fill on average before the reader uses the long buffer. */
 const fullShare = 0.9;
 
@@ -70,8 +70,8 @@ const fullShare = 0.9;
  * reads from sockets per turn (https://docs.rs/tokio/latest/tokio/task/coop/index.html). A joined
  * chunk takes at least as much memory as its parts.
  */
-function joinedReader(byob: ReadableStreamBYOBReader, pause: () => Promise<void>): PieceReader {
-  const piece = new Uint8Array(pieceBytes);
+function joinedReader(byob: ReadableStreamBYOBReader, pause: () => Promise<void>): ChunkReader {
+  const chunk = new Uint8Array(chunkBytes);
   let bufferBytes = shortBufferBytes;
   let wasLong = false;
   let buffer = new ArrayBuffer(bufferBytes);
@@ -89,23 +89,23 @@ function joinedReader(byob: ReadableStreamBYOBReader, pause: () => Promise<void>
     let length = 0;
     let reads = 0;
     const idle = pause().then(() => null);
-    while (!hasEnded && length + bufferBytes <= pieceBytes) {
+    while (!hasEnded && length + bufferBytes <= chunkBytes) {
       const read = pending ??= byob.read(new Uint8Array(buffer));
       // A rejection is handled here, because nothing awaits the read after a release.
       read.catch(() => {});
       const result = length === 0 ? await read : await Promise.race([read, idle]);
-      if (result === null) return { done: false, value: piece.subarray(0, length) };
+      if (result === null) return { done: false, value: chunk.subarray(0, length) };
       pending = null;
       hasEnded = result.done;
       if (result.done) break;
-      piece.set(result.value, length);
+      chunk.set(result.value, length);
       length += result.value.length;
       buffer = result.value.buffer;
       reads++;
     }
     if (length === 0) return { done: true, value: undefined };
     if (!hasEnded) lengthen(length >= reads * bufferBytes * fullShare);
-    return { done: false, value: piece.subarray(0, length) };
+    return { done: false, value: chunk.subarray(0, length) };
   };
   return { next, release: () => byob.releaseLock(), cancel: () => byob.cancel() };
 }

@@ -1,8 +1,8 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { type PieceReader, pieceReader } from "../../../../src/base/lib/piece_reader.ts";
+import { type ChunkReader, chunkReader } from "../../../../src/base/lib/chunk_reader.ts";
 import { settled } from "../../../support/timing/fake_clock.ts";
 
-/** A socket as Deno reads it: 128 times per turn, and before each piece. A piece ends with its chunk. */
+/** A socket as Deno reads it: 128 times per turn, and before each read, which returns one chunk. */
 class FakeRuntime {
   readonly #chunkBytes: number;
   #left: number;
@@ -37,15 +37,15 @@ class FakeRuntime {
   }
 }
 
-function joinedBy(byob: object, pause: () => Promise<void>): PieceReader {
-  return pieceReader({ getReader: () => byob } as never, { kind: "joined", pause });
+function joinedBy(byob: object, pause: () => Promise<void>): ChunkReader {
+  return chunkReader({ getReader: () => byob } as never, { kind: "joined", pause });
 }
 
-/** The runtime returns each piece at once: no other work has a turn during a read. */
+/** The runtime returns each chunk at once: no other work has a turn during a read. */
 const neverIdle = () => new Promise<void>(() => {});
 
 for (const chunkBytes of [16, 100, 460, 600, 2000, 4096, 5000, 65_536]) {
-  Deno.test(`pieceReader() keeps short what the runtime stores: chunks of ${chunkBytes} bytes`, async () => {
+  Deno.test(`chunkReader() keeps short what the runtime stores: chunks of ${chunkBytes} bytes`, async () => {
     const bodyBytes = 4_000_000;
     const runtime = new FakeRuntime(bodyBytes, chunkBytes);
     const reader = joinedBy({ read: (view: Uint8Array) => runtime.read(view) }, neverIdle);
@@ -92,7 +92,7 @@ async function textOf(next: Promise<ReadableStreamReadResult<Uint8Array>>) {
   return value === undefined ? null : new TextDecoder().decode(value);
 }
 
-Deno.test("pieceReader() joins the chunks that are there, and returns the last before the end", async () => {
+Deno.test("chunkReader() joins the chunks that are there, and returns the last before the end", async () => {
   const { reader, send, close, passTurn } = sentStream();
   for (const text of ["a", "bc", "d"]) send(text);
   const first = textOf(reader.next());
@@ -107,7 +107,7 @@ Deno.test("pieceReader() joins the chunks that are there, and returns the last b
   strictEqual(await textOf(reader.next()), null);
 });
 
-Deno.test("pieceReader() waits for a client that is silent", async () => {
+Deno.test("chunkReader() waits for a client that is silent", async () => {
   const { reader, send, passTurn } = sentStream();
   const first = textOf(reader.next());
   await passTurn();
@@ -116,7 +116,7 @@ Deno.test("pieceReader() waits for a client that is silent", async () => {
   strictEqual(await first, "a");
 });
 
-Deno.test("pieceReader() leaves what it has not returned to the next reader", async () => {
+Deno.test("chunkReader() leaves what it has not returned to the next reader", async () => {
   const { reader, stream, send, passTurn } = sentStream();
   send("a");
   const first = textOf(reader.next());

@@ -8,17 +8,17 @@ const sliceBytes = 64 * 1024;
 const maxBytesPerTurn = 256 * 1024;
 
 /** Yields the decoded chunks, each valid until the next. Calls `pause` after some milliseconds of work. */
-export async function* decodePieces(
-  pieces: AsyncIterable<Uint8Array>,
+export async function* decodeChunks(
+  chunks: AsyncIterable<Uint8Array>,
   decoder: BodyDecoder,
   pause: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   const isCostly = decoder.work !== "none";
   let done = 0;
-  for await (const piece of pieces) {
-    const length = isCostly ? sliceBytes : piece.length;
-    for (let at = 0; at < piece.length; at += length) {
-      const slice = piece.subarray(at, at + length);
+  for await (const chunk of chunks) {
+    const length = isCostly ? sliceBytes : chunk.length;
+    for (let at = 0; at < chunk.length; at += length) {
+      const slice = chunk.subarray(at, at + length);
       const decoded = decoder.write(slice);
       yield decoded;
       done += decoder.work === "converts" ? slice.length + decoded.length : slice.length;

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { atOnce } from "../../../support/timing/at_once.ts";
-import { readPieces, schemaPieces } from "../../../../src/state/schema_cache/pieces.ts";
+import { readChunks, schemaChunks } from "../../../../src/state/schema_cache/schema_chunks.ts";
 import type { SchemaCacheData } from "../../../../src/state/schema_cache/schema_cache.ts";
 
 const data = {
@@ -12,12 +12,12 @@ const data = {
   volatileFunctions: null,
 } as unknown as SchemaCacheData;
 
-Deno.test("readPieces() reads the data of schemaPieces(), and pauses after each piece", async () => {
-  const pieces = atOnce(schemaPieces(data));
+Deno.test("readChunks() reads the data of schemaChunks(), and pauses after each chunk", async () => {
+  const chunks = atOnce(schemaChunks(data));
   let pauses = 0;
-  const read = await readPieces(pieces, () => Promise.resolve(void pauses++));
+  const read = await readChunks(chunks, () => Promise.resolve(void pauses++));
   deepStrictEqual(read, data);
   deepStrictEqual(Object.keys(read), Object.keys(data));
-  strictEqual(pauses, pieces.length);
-  ok(pieces.length >= 3 + 5);
+  strictEqual(pauses, chunks.length);
+  ok(chunks.length >= 3 + 5);
 });

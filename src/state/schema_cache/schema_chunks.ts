@@ -5,9 +5,9 @@ import { mapSliced, type SlicedWork } from "../../base/lib/slices.ts";
 import type { SchemaCacheData } from "./schema_cache.ts";
 
 /** Number of entries per chunk. The JSON text of a chunk then has about a megabyte. */
-const entriesPerPiece = 400;
+const entriesPerChunk = 400;
 
-export function schemaPieces(data: SchemaCacheData): SlicedWork<readonly string[]> {
+export function schemaChunks(data: SchemaCacheData): SlicedWork<readonly string[]> {
   const parts = Object.entries(data).flatMap(([name, value]) =>
     Array.isArray(value) && value.length > 0
       ? slicesOf(value).map((slice) => ({ [name]: slice }))
@@ -17,21 +17,21 @@ export function schemaPieces(data: SchemaCacheData): SlicedWork<readonly string[
 }
 
 function slicesOf(list: readonly unknown[]): readonly (readonly unknown[])[] {
-  const count = Math.ceil(list.length / entriesPerPiece);
+  const count = Math.ceil(list.length / entriesPerChunk);
   return Array.from(
     { length: count },
-    (_, index) => list.slice(index * entriesPerPiece, (index + 1) * entriesPerPiece),
+    (_, index) => list.slice(index * entriesPerChunk, (index + 1) * entriesPerChunk),
   );
 }
 
 /** Reads the data of chunks. `pause` lets the thread do other work between two of them. */
-export async function readPieces(
-  pieces: readonly string[],
+export async function readChunks(
+  chunks: readonly string[],
   pause: () => Promise<void>,
 ): Promise<SchemaCacheData> {
   const data: Record<string, unknown> = {};
-  for (const piece of pieces) {
-    for (const [name, value] of Object.entries(JSON.parse(piece))) {
+  for (const chunk of chunks) {
+    for (const [name, value] of Object.entries(JSON.parse(chunk))) {
       const list = data[name];
       if (Array.isArray(list) && Array.isArray(value)) list.push(...value);
       else data[name] = value;
