@@ -41,9 +41,9 @@ function recipe(
       ok(text.split("\n").length <= 61, "a recipe has at most 60 lines");
       const code = codeBlocks({ path, text }).find(({ language }) => language === "ts")?.text ?? "";
       const module = await import(`data:application/typescript,${encodeURIComponent(code)}`);
-      await using owner = new AsyncDisposableStack();
-      const open = owner.use(new OpenExamples());
-      const shop = await open.serveShop(path, owner, options());
+      await using stack = new AsyncDisposableStack();
+      const open = stack.use(new OpenExamples());
+      const shop = await open.serveShop(path, stack, options());
       const { TOKEN: token, STAFF: staff } = await tokensOf("shop");
       const sql: Recipe["sql"] = (text) =>
         withClient(shop.database.superuserUri!, async (client) => (await client.query(text)).rows);
@@ -151,13 +151,13 @@ Deno.test({
   sanitizeResources: false,
   async fn() {
     const operations = await Deno.readTextFile(`${root}examples/shop/api.operations`);
-    await using owner = new AsyncDisposableStack();
-    const open = owner.use(new OpenExamples());
+    await using stack = new AsyncDisposableStack();
+    const open = stack.use(new OpenExamples());
     const page = "docs/how-to/permit-known-requests.md";
-    const { api } = await open.serveShop(page, owner, { operations, openapiVersion: "3.1" });
+    const { api } = await open.serveShop(page, stack, { operations, openapiVersion: "3.1" });
     const { TOKEN: token } = await tokensOf("shop");
     const folder = await Deno.makeTempDir({ prefix: "svc_operations_" });
-    owner.defer(() => Deno.remove(folder, { recursive: true }));
+    stack.defer(() => Deno.remove(folder, { recursive: true }));
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [...scriptArguments("generate_operations.ts"), folder, api, token!],
     }).output();
@@ -230,15 +230,15 @@ Deno.test("docs/how-to/migrate-without-downtime.md: no request of two versions f
   const path = "docs/how-to/migrate-without-downtime.md";
   const text = await Deno.readTextFile(`${root}${path}`);
   ok(text.split("\n").length <= 61, "a recipe has at most 60 lines");
-  await using owner = new AsyncDisposableStack();
-  const database = await owner.use(new OpenExamples()).copyShop(owner);
+  await using stack = new AsyncDisposableStack();
+  const database = await stack.use(new OpenExamples()).copyShop(stack);
   const runBlock = (flag: string) =>
     withClient(database.superuserUri!, async (client) => {
       await client.query(
         codeBlocks({ path, text }).find(({ flags }) => flags.includes(flag))!.text,
       );
     });
-  const folder = owner.use(await programFolder());
+  const folder = stack.use(await programFolder());
   const config = {
     "db-uri": database.uri,
     "db-schemas": "api",
@@ -249,7 +249,7 @@ Deno.test("docs/how-to/migrate-without-downtime.md: no request of two versions f
   const contract = (await folder.run(["contract", "svc.conf"], {})).stdout;
   await folder.write("api.contract", contract);
   const diff = () => folder.run(["diff", "api.contract", "svc.conf"], {});
-  const service = owner.use(await startService(config));
+  const service = stack.use(await startService(config));
   await service.listening();
   const as = { role: "shop_customer", sub: "1" };
   let isRunning = true;
@@ -272,7 +272,7 @@ Deno.test("docs/how-to/migrate-without-downtime.md: no request of two versions f
     isRunning = false;
     await Promise.all(clients);
   };
-  owner.defer(stop);
+  stack.defer(stop);
   const more = async () => {
     const before = answers.api;
     await eventually("the old client continues", () => answers.api > before + 5);

@@ -17,7 +17,7 @@ import { readableQuery, RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
 import type { PlannedRequest } from "./plan_cache/plan_cache.ts";
 import { planRequest, type RequestPlan } from "./plan_request.ts";
-import { ownerOf, runPlain } from "./run.ts";
+import { actorOf, runPlain } from "./run.ts";
 import { runTransaction } from "../transaction/script_run.ts";
 
 /** Runs the stages of a request. Never rejects. */
@@ -123,7 +123,7 @@ async function describe(
   if (permitted !== null && exchange.rootReply === "metadata") {
     throw errors.unknownOperation('mcp-tools = "operations" has a tool for each operation', true);
   }
-  const transaction = buildRootScript(request, planned, ownerOf(exchange), config);
+  const transaction = buildRootScript(request, planned, actorOf(exchange), config);
   const result = await runTransaction(exchange, withReplicas(exchange, transaction));
   exchange.stopwatch.lap("transaction");
   const found = schemaMetadataOf(result);

@@ -11,7 +11,7 @@ import { discardBody } from "../../database/transaction.ts";
 import { keptAnswer, type KeptReply, replyOfKept } from "../response/kept_reply.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
 import { closingStatement, KeyTakenError, type RequestKey } from "../transaction/idempotency.ts";
-import type { TransactionOwner } from "../transaction/preamble.ts";
+import type { TransactionActor } from "../transaction/preamble.ts";
 import { mayWrite, type RequestOperation, type RequestWork } from "../transaction/script.ts";
 import { buildReplayScript, type KeyedWork } from "../transaction/service_scripts.ts";
 import { withReplicas } from "../transaction/bookmarks.ts";
@@ -27,15 +27,15 @@ export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {
   exchange.targetNameUses = work.batch === null
     ? targetNameUsesOf(operation!.planned.plan)
     : work.operations.flatMap(({ planned }) => targetNameUsesOf(planned.plan));
-  const owner = ownerOf(exchange);
-  return hasKey(exchange, work) ? runOnce(exchange, work, owner) : runScript(exchange, work, owner);
+  const actor = actorOf(exchange);
+  return hasKey(exchange, work) ? runOnce(exchange, work, actor) : runScript(exchange, work, actor);
 }
 
 /** Runs the script of a request. Makes the reply before COMMIT if the commit depends on it. */
 async function runScript(
   exchange: Exchange,
   work: RequestWork,
-  owner: TransactionOwner,
+  actor: TransactionActor,
 ): Promise<Reply> {
   const { context } = exchange;
   let early: Reply | null = null;
@@ -44,7 +44,7 @@ async function runScript(
     const { key } = work;
     return key === null ? [] : [closingStatement(key, keptAnswer(reply, context.snapshot.config))];
   };
-  const finished = await new ScriptRun(exchange, work, { owner, close }).execute();
+  const finished = await new ScriptRun(exchange, work, { actor, close }).execute();
   exchange.stopwatch.lap("transaction");
   const { result } = finished;
   try {
@@ -74,9 +74,9 @@ export function runPlain(
 const noReferences: RequestOperation["referenceChecks"] = [];
 
 /** Returns the role of an exchange, and the role's settings. */
-export function ownerOf(
+export function actorOf(
   { identity, identifiers, context: { snapshot: { roles, cache } } }: Exchange,
-): TransactionOwner {
+): TransactionActor {
   const { byRole, loginSetsTimeout } = roles;
   const { role } = identity!;
   const usesSetCommands = cache?.data.isDistributed === true;
@@ -98,7 +98,7 @@ function hasKey(
 async function runOnce(
   exchange: Exchange,
   work: RequestWork,
-  owner: TransactionOwner,
+  actor: TransactionActor,
 ): Promise<Reply> {
   const { raw, context: { counters, snapshot: { config } } } = exchange;
   const key: RequestKey = {
@@ -109,11 +109,11 @@ async function runOnce(
   };
   for (let attempt = 0; attempt < 2; attempt++) {
     try {
-      return await runScript(exchange, { ...work, key }, owner);
+      return await runScript(exchange, { ...work, key }, actor);
     } catch (error) {
       if (!(error instanceof KeyTakenError)) throw error;
     }
-    const kept = await readKept(exchange, { ...work, key }, owner);
+    const kept = await readKept(exchange, { ...work, key }, actor);
     if (kept === "other request") throw errors.idempotencyKeyReused();
     if (kept === null) continue;
     counters.replays.increment();
@@ -127,9 +127,9 @@ async function runOnce(
 async function readKept(
   exchange: Exchange,
   work: KeyedWork,
-  owner: TransactionOwner,
+  actor: TransactionActor,
 ): Promise<KeptReply | null> {
-  const script = buildReplayScript(work, owner, exchange.context.snapshot.config);
+  const script = buildReplayScript(work, actor, exchange.context.snapshot.config);
   const result = await runTransaction(exchange, withReplicas(exchange, script));
   exchange.stopwatch.lap("transaction");
   const kept = replyOfKept(result);

@@ -50,7 +50,7 @@ export type TransactionConfig =
   };
 
 /** The role of a transaction, and the role's settings in the database. */
-export interface TransactionOwner {
+export interface TransactionActor {
   readonly identity: Identity;
   /** Undefined if the role has no settings. */
   readonly defaults: RoleDefaults | undefined;
@@ -78,15 +78,15 @@ export type SharedSettings = Pick<
 export function sharedSettings(
   { schema, preferences: { timezone } }: Pick<DescribedRequest, "preferences" | "schema">,
   plan: DataPlan | RootPlan | null,
-  owner: TransactionOwner,
+  actor: TransactionActor,
   config: TransactionConfig,
 ): SharedSettings {
   const ofFunction = plan?.kind === "call" ? plan.call.routine.settings : [];
   const fallbacks = config.dbSchemas.fallbacks?.get(schema) ?? [];
   return {
     searchPath: searchPathOf(schema, [...fallbacks, ...config.dbExtraSearchPath]),
-    role: owner.identity.role,
-    ...timeoutSettings(owner, config),
+    role: actor.identity.role,
+    ...timeoutSettings(actor, config),
     timezone,
     overrides: [...ofFunction, ...config.appSettings],
   };
@@ -96,7 +96,7 @@ export function sharedSettings(
 export function settingsOf(
   shared: SharedSettings,
   { method, path, headers, cookies }: DescribedRequest,
-  { identity: { claims }, identifiers = noIdentifiers }: TransactionOwner,
+  { identity: { claims }, identifiers = noIdentifiers }: TransactionActor,
 ): TransactionSettings {
   const { requestId, applicationName } = identifiers;
   return {
@@ -119,11 +119,11 @@ const timeoutSetting = "statement_timeout";
 
 /** Returns the settings of the role, and the timeout of the request. */
 function timeoutSettings(
-  owner: TransactionOwner,
+  actor: TransactionActor,
   config: TransactionConfig,
 ): Pick<TransactionSettings, "roleSettings" | "timeoutMs"> {
-  const roleSettings = owner.defaults?.settings ?? [];
-  const timeoutMs = timeoutMsOf(owner, config);
+  const roleSettings = actor.defaults?.settings ?? [];
+  const timeoutMs = timeoutMsOf(actor, config);
   const { maxStatementTimeoutMs: maxMs } = config;
   if (maxMs === undefined) return { roleSettings, timeoutMs };
   const ofRole = roleSettings.findLast(([name]) => name.toLowerCase() === timeoutSetting);
@@ -154,7 +154,7 @@ function timeoutOf(text: string): number {
 
 /** Returns the timeout of a request: `TransactionSettings.timeoutMs`. */
 function timeoutMsOf(
-  { identity: { role }, defaults, loginSetsTimeout }: TransactionOwner,
+  { identity: { role }, defaults, loginSetsTimeout }: TransactionActor,
   { dbAnonRole, dbAnonStatementTimeout, dbStatementTimeout }: TransactionConfig,
 ): number | null {
   const ofAnonymous = role === dbAnonRole ? dbAnonStatementTimeout : null;
@@ -168,7 +168,7 @@ function timeoutMsOf(
 /** The configuration and the role, on which the first statements of a transaction depend. */
 export interface PreambleContext {
   readonly config: Pick<TransactionConfig, "dbPreRequest" | "jwtClaimSettings">;
-  readonly owner: TransactionOwner;
+  readonly actor: TransactionActor;
 }
 
 /** Returns the statements of a block before its queries. */
@@ -184,12 +184,12 @@ export function preamble(settings: TransactionSettings, context: PreambleContext
 export function settingStatements(
   settings: TransactionSettings,
   form: SettingsForm,
-  { config: { jwtClaimSettings }, owner }: PreambleContext,
+  { config: { jwtClaimSettings }, actor }: PreambleContext,
 ): readonly Statement[] {
   const own: Statement = { ...settingsStatement(settings, form), role: "settings" };
-  const all = owner.usesSetCommands === true ? withCommands(own, settings) : [own];
+  const all = actor.usesSetCommands === true ? withCommands(own, settings) : [own];
   if (!jwtClaimSettings) return all;
-  return [...all, { ...claimSettings(owner.identity.claims), role: "settings" }];
+  return [...all, { ...claimSettings(actor.identity.claims), role: "settings" }];
 }
 
 /** Returns the call of the function that runs before each request. */

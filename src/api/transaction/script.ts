@@ -24,8 +24,8 @@ import {
   settingStatements,
   type SharedSettings,
   sharedSettings,
+  type TransactionActor,
   type TransactionConfig,
-  type TransactionOwner,
 } from "./preamble.ts";
 import { responseGucCheck } from "./response_guc_check.ts";
 import { type ResultCheck, resultChecks } from "./result_checks.ts";
@@ -129,25 +129,25 @@ export function mayWrite(plan: DataPlan, { dbReadOnly }: Pick<Config, "dbReadOnl
 
 export function buildScript(
   work: RequestWork,
-  owner: TransactionOwner,
+  actor: TransactionActor,
   config: TransactionConfig,
 ): RequestScript {
   const { operations, batch } = work;
-  const compiled = operations.map((operation) => compiledOf(operation, owner, config));
+  const compiled = operations.map((operation) => compiledOf(operation, actor, config));
   const first = compiled[0]!;
   const isWriting = compiled.some(({ access }) => access === "read write");
   const access = isWriting ? "read write" : "read only";
   const end = plannedEnd(batch?.request ?? operations[0]!.request, config);
-  const isolation = batch === null ? first.isolation : strictestOf(compiled, batch, owner);
+  const isolation = batch === null ? first.isolation : strictestOf(compiled, batch, actor);
   const divided = dividedOf(work);
   const isPlain = batch === null && work.key === null && divided === null;
   const isImplicit = isPlain && end === "commit" && isolation === "read committed" &&
     config.dbPreparedStatements &&
     // Settings for workers need a block, because Citus forwards settings in a block only.
-    owner.usesSetCommands !== true &&
+    actor.usesSetCommands !== true &&
     (access === "read only" || first.checks.length === 0) && first.maxCost === null;
   const form = isImplicit ? access : "block";
-  const builder = new ScriptBuilder(work, { access, end, form, divided, owner, config });
+  const builder = new ScriptBuilder(work, { access, end, form, divided, actor, config });
   if (batch !== null) builder.addHead(batch);
   compiled.forEach((each, index) => builder.addOperation(operations[index]!, each, index));
   if (batch !== null && end === "rollback") builder.add(checkConstraints);
@@ -160,17 +160,17 @@ export function buildScript(
 /** Compiles an operation. If requests share its plan, it is compiled once for each role. */
 function compiledOf(
   { request, planned: { plan, kind } }: RequestOperation,
-  owner: TransactionOwner,
+  actor: TransactionActor,
   config: TransactionConfig,
 ): CompiledOperation {
-  const { identity: { role } } = owner;
+  const { identity: { role } } = actor;
   const kept = kind?.compiled.get(role);
   if (kept !== undefined) return kept;
-  const settings = sharedSettings(request, plan, owner, config);
+  const settings = sharedSettings(request, plan, actor, config);
   const compiled: CompiledOperation = {
     access: mayWrite(plan, config) ? "read write" : "read only",
-    isolation: isolationOf(plan, owner.defaults),
-    maxCost: maxCostOf(plan, owner, config),
+    isolation: isolationOf(plan, actor.defaults),
+    maxCost: maxCostOf(plan, actor, config),
     checks: resultChecks(request, plan),
     settings,
     planContext: planContextOf(settings),
@@ -237,7 +237,7 @@ export const isolationLevels: readonly IsolationLevel[] = [
 function strictestOf(
   operations: readonly CompiledOperation[],
   batch: BatchHead,
-  { defaults }: TransactionOwner,
+  { defaults }: TransactionActor,
 ): IsolationLevel {
   const levels = operations.map(({ isolation }) => isolation);
   const all = [batch.isolation, defaults?.isolation ?? null, ...levels];
@@ -258,7 +258,7 @@ export function plannedEnd(
  */
 function maxCostOf(
   plan: DataPlan,
-  { defaults }: TransactionOwner,
+  { defaults }: TransactionActor,
   { dbMaxCost }: TransactionConfig,
 ): number | null {
   if (plan.kind === "call" || isExplained(plan)) return null;
@@ -297,7 +297,7 @@ interface ScriptForm {
   readonly end: TransactionEnd;
   readonly form: SettingsForm;
   readonly divided: DividedParam | null;
-  readonly owner: TransactionOwner;
+  readonly actor: TransactionActor;
   readonly config: TransactionConfig;
 }
 
@@ -322,9 +322,9 @@ class ScriptBuilder {
 
   /** Adds the first statements of a batch: settings, `db-pre-request`, and `Idempotency-Key`. */
   addHead({ request }: BatchHead): void {
-    const { owner, config } = this.#form;
+    const { actor, config } = this.#form;
     const { key } = this.#work;
-    const settings = settingsOf(sharedSettings(request, null, owner, config), request, owner);
+    const settings = settingsOf(sharedSettings(request, null, actor, config), request, actor);
     this.planContext = planContextOf(settings);
     if (config.dbPreRequest === null && key === null) return;
     this.#addSettings({ ...settings, batchPosition: "" });
@@ -385,7 +385,7 @@ class ScriptBuilder {
     index: number,
   ): TransactionSettings {
     const { batch, operations } = this.#work;
-    const settings = settingsOf(shared, request, this.#form.owner);
+    const settings = settingsOf(shared, request, this.#form.actor);
     if (batch === null) return settings;
     const restored = this.#restored;
     if (plan.kind === "call") {

@@ -17,7 +17,7 @@ import type { RequestTiming } from "../../base/observe/stopwatch.ts";
 import { resultColumn } from "../query/query.ts";
 import { checkCost } from "./cost_limit.ts";
 import { keyError } from "./idempotency.ts";
-import type { TransactionOwner } from "./preamble.ts";
+import type { TransactionActor } from "./preamble.ts";
 import { applyResultChecks } from "./result_checks.ts";
 import {
   buildScript,
@@ -79,13 +79,13 @@ export class ScriptRun {
   constructor(
     request: RunningRequest,
     work: RequestWork,
-    { owner, close }: { readonly owner: TransactionOwner; readonly close: CloseScript },
+    { actor, close }: { readonly actor: TransactionActor; readonly close: CloseScript },
   ) {
     const { deadline, context: { snapshot: { config } } } = request;
     this.#request = request;
     this.#work = work;
     this.#close = close;
-    this.#script = buildScript(work, owner, config);
+    this.#script = buildScript(work, actor, config);
     this.#sent = this.#script.transaction.statements;
     this.#deadline = work.batch === null
       ? null

@@ -15,8 +15,8 @@ import {
   preamble,
   settingsOf,
   sharedSettings,
+  type TransactionActor,
   type TransactionConfig,
-  type TransactionOwner,
 } from "./preamble.ts";
 import { explained } from "./cost_limit.ts";
 import { plannedEnd, type RequestOperation, type RequestWork } from "./script.ts";
@@ -26,15 +26,15 @@ import { planContextOf } from "./settings.ts";
 export function buildRootScript(
   request: ApiRequest,
   plan: RootPlan,
-  owner: TransactionOwner,
+  actor: TransactionActor,
   config: TransactionConfig,
 ): ReadTransaction {
-  const settings = settingsOf(sharedSettings(request, plan, owner, config), request, owner);
-  const before = preamble(settings, { config, owner });
+  const settings = settingsOf(sharedSettings(request, plan, actor, config), request, actor);
+  const before = preamble(settings, { config, actor });
   return {
     access: "read only",
     block: {
-      isolation: isolationOf(plan, owner.defaults),
+      isolation: isolationOf(plan, actor.defaults),
       end: "commit",
     },
     statements: plan.headersOnly ? before : [...before, schemaMetadataQuery(plan)],
@@ -57,14 +57,14 @@ export type KeyedWork = Pick<RequestWork, "batch" | "operations"> & { readonly k
  * The transaction may write, because `db-pre-request` may write. */
 export function buildReplayScript(
   { operations, batch, key }: KeyedWork,
-  owner: TransactionOwner,
+  actor: TransactionActor,
   config: TransactionConfig,
 ): WriteTransaction {
   const [first] = operations;
   const request = batch?.request ?? first!.request;
   const plan = batch === null ? first!.planned.plan : null;
-  const settings = settingsOf(sharedSettings(request, plan, owner, config), request, owner);
-  const before = preamble(settings, { config, owner });
+  const settings = settingsOf(sharedSettings(request, plan, actor, config), request, actor);
+  const before = preamble(settings, { config, actor });
   return {
     access: "read write",
     block: {

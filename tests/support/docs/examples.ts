@@ -167,24 +167,24 @@ export class OpenExamples implements AsyncDisposable {
    */
   async serveShop(
     page: string,
-    owner: AsyncDisposableStack,
+    stack: AsyncDisposableStack,
     options: Partial<Parameters<typeof createHandler>[0]> = {},
   ): Promise<ServedShop> {
-    const database = await this.copyShop(owner);
+    const database = await this.copyShop(stack);
     await runPage(page, database);
-    const handler = await openExample(database.uri, { ...shop, ...options }, owner);
+    const handler = await openExample(database.uri, { ...shop, ...options }, stack);
     const server = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen() {} },
       (request) => handler(request),
     );
-    owner.use(server);
+    stack.use(server);
     return { api: `http://127.0.0.1:${server.addr.port}`, database };
   }
 
   /** Copies the database of the shop. */
-  async copyShop(owner: AsyncDisposableStack): Promise<TestDatabase> {
+  async copyShop(stack: AsyncDisposableStack): Promise<TestDatabase> {
     const database = await copyPostgres(await this.#database("shop"));
-    owner.defer(() => database.remove());
+    stack.defer(() => database.remove());
     return database;
   }
 
@@ -195,12 +195,12 @@ export class OpenExamples implements AsyncDisposable {
     return found;
   }
 
-  /** Opens a handler on a copy of the database, both for as long as `owner` lives. */
-  async copy(name: ExampleName, owner: AsyncDisposableStack): Promise<Handler> {
+  /** Opens a handler on a copy of the database, both for as long as `stack` lives. */
+  async copy(name: ExampleName, stack: AsyncDisposableStack): Promise<Handler> {
     const database = await copyPostgres(await this.#database(name));
-    owner.defer(() => database.remove());
+    stack.defer(() => database.remove());
     await runPage(examples[name].page, database);
-    return await openExample(database.uri, examples[name].options, owner);
+    return await openExample(database.uri, examples[name].options, stack);
   }
 
   async #database(name: ExampleName): Promise<TestDatabase> {
@@ -220,11 +220,11 @@ export class OpenExamples implements AsyncDisposable {
 async function openExample(
   dbUri: string,
   options: Partial<Parameters<typeof createHandler>[0]>,
-  owner: AsyncDisposableStack,
+  stack: AsyncDisposableStack,
 ): Promise<Handler> {
   const common = { dbSchemas: ["api"], dbAnonRole: "web_anon", jwtSecret: testSecret };
   const handler = createHandler({ dbUri, ...common, ...options });
-  owner.defer(() => handler.close());
+  stack.defer(() => handler.close());
   await handler.ready();
   return handler;
 }

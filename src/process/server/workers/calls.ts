@@ -35,12 +35,12 @@ export interface RecordedSecond {
   readonly pool: PoolCounts;
 }
 
-/** Functions of a worker that the owner calls. */
+/** Functions of a worker that the leader calls. */
 export interface WorkerFunctions {
   /** Resolves with the address when the worker listens. */
   serve(task: WorkerTask): Promise<string>;
   apply(change: StateChange): Promise<void>;
-  /** Sets the seconds until the owner connects to the database again. */
+  /** Sets the seconds until the leader connects to the database again. */
   setRetry(seconds: number): void;
   /** Returns the worker's metrics as text. */
   metrics(): string;
@@ -56,8 +56,8 @@ export interface WorkerFunctions {
   stop(): Promise<void>;
 }
 
-/** Functions of the owner that a worker calls. */
-export interface OwnerFunctions extends FollowedState {
+/** Functions that a worker calls in the leader, the thread that started it. */
+export interface LeaderFunctions extends FollowedState {
   addLines(lines: LogLines): void;
   /** Ends the process because the worker cannot listen. */
   refuse(reason: string): void;

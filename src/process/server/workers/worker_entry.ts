@@ -4,7 +4,7 @@ import { closeInTime, hasWork, untilResponded } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
 import {
   type CallMessage,
-  type OwnerFunctions,
+  type LeaderFunctions,
   type RecordedSecond,
   ThreadCalls,
   type WorkerFunctions,
@@ -19,7 +19,7 @@ const scope = globalThis as unknown as { postMessage(message: CallMessage): void
 
 /** A thread that serves requests. */
 class ServingThread implements WorkerFunctions {
-  readonly calls = new ThreadCalls<WorkerFunctions, OwnerFunctions>(
+  readonly calls = new ThreadCalls<WorkerFunctions, LeaderFunctions>(
     (message) => scope.postMessage(message),
     this,
   );

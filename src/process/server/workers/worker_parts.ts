@@ -14,7 +14,7 @@ import { serveApi } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
 import { adminListenAddress } from "../../listen_address.ts";
 import { openTracing } from "../tracing.ts";
-import type { OwnerFunctions, WorkerTask } from "./calls.ts";
+import type { LeaderFunctions, WorkerTask } from "./calls.ts";
 import { sharedConfig } from "./shares.ts";
 
 /** The parts of a worker that does not listen yet. */
@@ -30,13 +30,13 @@ export interface WorkerParts {
 /** Creates the parts of a worker. Opens no connection. */
 export async function makeParts(
   task: WorkerTask,
-  owner: Omit<OwnerFunctions, "refuse">,
+  leader: Omit<LeaderFunctions, "refuse">,
 ): Promise<WorkerParts> {
   const { part, file } = task;
   const sent = { ...task.state.config!, dialect: dialects.get(task.dialect)! };
   const config = sharedConfig(sent, part);
   let appState: FollowerState | null = null;
-  const log = workerLog(task, owner, () => appState?.snapshot.config ?? config);
+  const log = workerLog(task, leader, () => appState?.snapshot.config ?? config);
   const adminConsole = openConsole(config, () => appState?.database.counts() ?? null);
   const observe = (event: Observation) => {
     log.observe(event);
@@ -45,11 +45,11 @@ export async function makeParts(
   appState = await FollowerState.create({
     database: await openConfiguredDatabase(config, file),
     dialect: task.dialect,
-    followed: owner,
+    followed: leader,
     shareOf: (whole) => sharedConfig(whole, part),
     now: Date.now,
     observe,
-    onFatal: owner.endProcess,
+    onFatal: leader.endProcess,
     ...(await openTracing()),
     isCounted: adminListenAddress(config) !== null,
     isTimed: () => adminConsole?.isWatched ?? false,
@@ -72,7 +72,7 @@ function listenBy(
     isQuick,
     handleApi: serviceHandler(appState, "shared", wings),
     observe: (event) => {
-      // The owner reports `listening` for all workers. The first worker reports missing limits for all.
+      // The leader reports `listening` for all workers. The first worker reports missing limits for all.
       const isOfAll = event.kind === "listening" ||
         (event.kind === "limits-unavailable" && number !== 1);
       if (!isOfAll) appState.observe(event);
@@ -80,10 +80,10 @@ function listenBy(
   });
 }
 
-/** The logs of a worker, whose lines the owner writes. */
+/** The logs of a worker, whose lines the leader writes. */
 interface WorkerLog {
   readonly observe: Report;
-  /** Sends the collected lines to the owner at once. */
+  /** Sends the collected lines to the leader at once. */
   readonly flush: () => void;
 }
 
@@ -92,7 +92,7 @@ const batchMs = 10;
 
 function workerLog(
   { call }: WorkerTask,
-  { addLines }: Pick<OwnerFunctions, "addLines">,
+  { addLines }: Pick<LeaderFunctions, "addLines">,
   settings: () => LogSettings,
 ): WorkerLog {
   const [access, diagnostics]: [string[], string[]] = [[], []];

@@ -16,7 +16,7 @@ import type { Listening } from "../listen.ts";
 import { apiListenAddress } from "../../listen_address.ts";
 import {
   type CallMessage,
-  type OwnerFunctions,
+  type LeaderFunctions,
   type RecordedSecond,
   ThreadCalls,
   type WorkerFunctions,
@@ -43,7 +43,7 @@ export type StartThread = (events: {
 }) => { readonly post: (message: CallMessage) => void; readonly terminate: () => void };
 
 interface Thread {
-  readonly calls: ThreadCalls<OwnerFunctions, WorkerFunctions>;
+  readonly calls: ThreadCalls<LeaderFunctions, WorkerFunctions>;
   readonly terminate: () => void;
   /** The last known metrics. */
   metrics: string;
@@ -200,7 +200,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
         fail(reason);
       },
     });
-    const calls = new ThreadCalls<OwnerFunctions, WorkerFunctions>(post, {
+    const calls = new ThreadCalls<LeaderFunctions, WorkerFunctions>(post, {
       isReady: () => appState.isReady(),
       recover: () => appState.recover(),
       missName: () => appState.missName(),

@@ -47,15 +47,15 @@ export async function callerReader(input: CountInput): Promise<ReadAsCaller> {
   );
   const defaults = byRole.get(identity.role);
   // Always uses SET commands: only Citus needs them, but they work in every database.
-  const owner = { identity, defaults, loginSetsTimeout, usesSetCommands: true };
+  const actor = { identity, defaults, loginSetsTimeout, usesSetCommands: true };
   const limited = { ...config, maxStatementTimeoutMs: 1000 };
   return async ({ schema, name }, text) => {
     const request = { cookies: {}, headers: {}, method: "GET", path: `/${name}`, schema };
     const get = { ...request, preferences: parsePreferences(null) };
-    const settings = settingsOf(sharedSettings(get, null, owner, limited), get, owner);
+    const settings = settingsOf(sharedSettings(get, null, actor, limited), get, actor);
     const { rows } = await database.transaction({
       ...metadataTransaction([], "rollback"),
-      statements: [...preamble(settings, { config, owner }), { ...compile(text), use: "rows" }],
+      statements: [...preamble(settings, { config, actor }), { ...compile(text), use: "rows" }],
       retry: "never",
       planContext: planContextOf(settings),
     });

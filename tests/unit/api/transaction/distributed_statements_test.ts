@@ -22,8 +22,8 @@ import type { Relation, SchemaCache } from "../../../../src/state/schema_cache/s
 import { compile, sql } from "../../../../src/base/sql/fragment.ts";
 import { buildScript, type RequestWork } from "../../../../src/api/transaction/script.ts";
 import type {
+  TransactionActor,
   TransactionConfig,
-  TransactionOwner,
 } from "../../../../src/api/transaction/preamble.ts";
 import {
   api,
@@ -222,12 +222,12 @@ const transactionConfig = {
 
 /** Returns how a read is delimited, and the words that its statements begin with. */
 function scriptOf(usesSetCommands: boolean) {
-  const owner = {
+  const actor = {
     identity: { role: "web_anon", claims: "{}" },
     loginSetsTimeout: false,
     usesSetCommands,
-  } as TransactionOwner;
-  const { transaction: { block, statements } } = buildScript(source, owner, transactionConfig);
+  } as TransactionActor;
+  const { transaction: { block, statements } } = buildScript(source, actor, transactionConfig);
   return [
     block === null ? "implicit" : "block",
     statements.map(({ text }) => text.split(" ", 2).join(" ")),

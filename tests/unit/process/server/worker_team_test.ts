@@ -1,4 +1,4 @@
-/** The owner of workers whose threads a test plays. */
+/** The leader of workers whose threads a test plays. */
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { noRoleSettings } from "../../../../src/state/config/in_database.ts";
 import { loadConfig } from "../../../../src/state/config/load.ts";
@@ -6,7 +6,7 @@ import { svcDialect } from "../../../../src/base/dialect.ts";
 import { MetricRegistry } from "../../../../src/base/observe/metric_registry.ts";
 import {
   type CallMessage,
-  type OwnerFunctions,
+  type LeaderFunctions,
   ThreadCalls,
   type WorkerFunctions,
   type WorkerTask,
@@ -26,7 +26,7 @@ const noPool = { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 };
 class PlayedThread {
   readonly names: string[] = [];
   readonly results: Partial<Record<keyof WorkerFunctions, unknown>> = {};
-  readonly owner: ThreadCalls<WorkerFunctions, OwnerFunctions>;
+  readonly leader: ThreadCalls<WorkerFunctions, LeaderFunctions>;
   task: WorkerTask | null = null;
   isTerminated = false;
 
@@ -39,7 +39,7 @@ class PlayedThread {
     const names = ["serve", "apply", "setRetry", "metrics", "recorded", "hold"] as const;
     const functions = [...names, "closeConnections", "closeSocket", "stop"] as const;
     const own = Object.fromEntries(functions.map((name) => [name, play(name)]));
-    this.owner = new ThreadCalls(post, own as unknown as WorkerFunctions);
+    this.leader = new ThreadCalls(post, own as unknown as WorkerFunctions);
   }
 }
 
@@ -83,7 +83,7 @@ function owned(count = 2, results: PlayedThread["results"] = { serve: "127.0.0.1
     Object.assign(thread.results, results);
     threads.push(thread);
     return {
-      post: (message) => void thread.owner.receive(structuredClone(message)),
+      post: (message) => void thread.leader.receive(structuredClone(message)),
       terminate: () => void (thread.isTerminated = true),
     };
   };
@@ -118,7 +118,7 @@ Deno.test("WorkerTeam.listen() rejects if a worker cannot listen", async () => {
   const { threads, listen } = owned(2, { serve: new Promise(() => {}) });
   const listening = rejects(listen(), { message: "cannot listen on 0.0.0.0:80" });
   await settled();
-  threads[0]!.owner.send("refuse", "cannot listen on 0.0.0.0:80");
+  threads[0]!.leader.send("refuse", "cannot listen on 0.0.0.0:80");
   await listening;
 });
 
@@ -129,8 +129,8 @@ Deno.test("WorkerTeam ends the process if a function that a worker calls fails",
     throw new Error("wrong");
   };
   Object.assign(service, { missName: fail, isReady: () => Promise.reject(new Error("lost")) });
-  threads[0]!.owner.send("missName");
-  void threads[0]!.owner.ask("isReady");
+  threads[0]!.leader.send("missName");
+  void threads[0]!.leader.ask("isReady");
   await settled();
   const ends = ["unexpected-error", "fatal"];
   deepStrictEqual(seen, ["listening", ...ends, ...ends]);
@@ -140,7 +140,7 @@ Deno.test("WorkerTeam sends the parts that changed, once", async () => {
   const { team, threads, listen, service } = owned();
   await listen();
   const apply: unknown[] = [];
-  threads[0]!.owner.receive = (message) => Promise.resolve(void apply.push(message));
+  threads[0]!.leader.receive = (message) => Promise.resolve(void apply.push(message));
   const roles = { ...noRoleSettings, loginSetsTimeout: true };
   Object.assign(service, { followed: { ...service.followed, roles } });
   team.serviceOptions.onFollowedChange!();
@@ -152,12 +152,12 @@ Deno.test("WorkerTeam sends the parts that changed, once", async () => {
 Deno.test("WorkerTeam passes on what workers and the service notice", async () => {
   const { team, listen, seen, threads } = owned();
   await listen();
-  const { owner } = threads[0]!;
-  owner.send("addLines", { access: "", diagnostics: "a line" });
-  owner.send("recover");
-  owner.send("missName");
-  owner.send("endProcess");
-  strictEqual(await owner.ask("isReady"), true);
+  const { leader } = threads[0]!;
+  leader.send("addLines", { access: "", diagnostics: "a line" });
+  leader.send("recover");
+  leader.send("missName");
+  leader.send("endProcess");
+  strictEqual(await leader.ask("isReady"), true);
   threads[1]!.fail("out of luck");
   deepStrictEqual(seen.slice(1), [
     ...["a line", "recover", "missName", "fatal"],
