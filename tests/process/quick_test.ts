@@ -1,6 +1,6 @@
 /** Quick mode: `svc postgres://…` and `DATABASE_URL`, on a database without any preparation. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { readExample } from "../../src/process/cli/quick/quick_facts.ts";
+import { readExample } from "../../src/process/cli/quick/quick_server.ts";
 import { loadConfig } from "../../src/state/config/load.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { prepared, serverVariable } from "../support/runner/environment.ts";

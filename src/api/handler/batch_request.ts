@@ -92,7 +92,7 @@ async function planOperations(
       operations.push({
         request: plan.request,
         planned,
-        facts: factsOf(operation),
+        place: placeOf(operation),
         referenceChecks,
       });
     } catch (error) {
@@ -100,13 +100,13 @@ async function planOperations(
         isError(error, each)
       );
       if (hasNoEffect) admissions.forEach((admission) => admission.refund());
-      throw new OperationError(error, factsOf(operation));
+      throw new OperationError(error, placeOf(operation));
     }
   }
   return operations;
 }
 
-function factsOf({ index, id, method, url }: BatchOperation): FailedOperation {
+function placeOf({ index, id, method, url }: BatchOperation): FailedOperation {
   return { index, id, method, url: quotable(url) };
 }
 

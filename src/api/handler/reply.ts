@@ -43,14 +43,14 @@ function replyToBatch(
 ): Reply {
   const { work: { operations }, script, result: { rows }, held } = finished;
   const replies = operations.map((operation, index): OperationReply => {
-    const { facts } = operation;
+    const { place } = operation;
     const result = held[index];
     if (result === undefined) throw new Error(`operation ${index} has no result`);
     try {
       const reply = operationReply(operation, { index, result, finished, context });
-      return { id: facts!.id, reply, isJson: isJson(operation.planned.plan) };
+      return { id: place!.id, reply, isJson: isJson(operation.planned.plan) };
     } catch (error) {
-      throw new OperationError(error, facts);
+      throw new OperationError(error, place);
     }
   });
   const overrides = positionOf(script, "overrides");

@@ -1,7 +1,7 @@
 /** Reports requests to the observer and to the metrics. @module */
 import type { Statement } from "../../database/transaction.ts";
 import { redactKeys } from "../../base/lib/redact.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../../base/errors/service_error.ts";
 import { spanOf } from "../../base/http/trace_context.ts";
 import type { FinishedRequest } from "../../base/observe/observation.ts";
@@ -46,12 +46,12 @@ function reportFailure(
     const kind = error.fields.own && error.fields.code === "003"
       ? "pool-timeout"
       : "request-failed";
-    appState.observe({ kind, error: errorFacts(error, appState.dialect) });
+    appState.observe({ kind, error: errorMembers(error, appState.dialect) });
   } else if (error.fields.code === "X00" && !request.signal.aborted) {
     appState.observe({ kind: "unexpected-error", error: thrown });
   }
   if (advice !== null && appState.dialect.advice === "logged") {
-    const { code, message } = errorFacts(error, appState.dialect);
+    const { code, message } = errorMembers(error, appState.dialect);
     appState.observe({ kind: "error-advised", code, message, advice });
   }
 }
@@ -87,7 +87,7 @@ const connectionGroup = "0";
 function reportAborted(exchange: Exchange, cause: unknown): void {
   const { request, context: { appState } } = exchange;
   if (request.signal.aborted) return;
-  const error = errorFacts(cause, appState.dialect);
+  const error = errorMembers(cause, appState.dialect);
   const target = targetOf(exchange);
   appState.observe({ kind: "response-aborted", method: request.method, target, error });
 }
@@ -180,7 +180,7 @@ const finishedFields: {
   traceId: (exchange) => spanContextOf(exchange)?.traceId ?? null,
   spanId: (exchange) => spanContextOf(exchange)?.spanId ?? null,
   code: ({ failure, context: { dialect } }) =>
-    failure === null ? null : errorFacts(failure.error, dialect).code,
+    failure === null ? null : errorMembers(failure.error, dialect).code,
   operation: ({ operation }) => operation,
   tenant: ({ context: { snapshot } }) => snapshot.auth.tenant?.name ?? null,
 };

@@ -64,7 +64,7 @@ export function runPlain(
   const operation: RequestOperation = {
     request,
     planned,
-    facts: null,
+    place: null,
     referenceChecks: noReferences,
   };
   const { payload } = request;

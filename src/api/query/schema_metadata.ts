@@ -35,18 +35,18 @@ export interface SchemaMetadata {
 export function schemaMetadataQuery(
   { schema, fallbacks, privileges }: Pick<RootPlan, "schema" | "fallbacks" | "privileges">,
 ): Statement {
-  const facts = privileges === "none"
+  const members = privileges === "none"
     ? comment
     : sql`${comment}, ${relations[privileges]}, ${permittedFunctions}`;
   if (fallbacks.length > 0) {
     const names = param(arrayLiteral([schema, ...fallbacks]));
     const objects =
-      sql`select pg_catalog.json_object_agg(n.nspname, pg_catalog.json_build_object(${facts}))::pg_catalog.text
+      sql`select pg_catalog.json_object_agg(n.nspname, pg_catalog.json_build_object(${members}))::pg_catalog.text
 from pg_catalog.pg_namespace n where n.nspname = any (${names}::pg_catalog.name[])`;
     return { ...compile(objects), use: "rows" };
   }
   const statement =
-    sql`select pg_catalog.json_build_object(${facts})::pg_catalog.text from pg_catalog.pg_namespace n where n.nspname = ${
+    sql`select pg_catalog.json_build_object(${members})::pg_catalog.text from pg_catalog.pg_namespace n where n.nspname = ${
       param(schema)
     }::pg_catalog.name`;
   return { ...compile(statement), use: "rows" };

@@ -80,7 +80,7 @@ export interface RequestOperation {
   readonly request: ApiRequest;
   readonly planned: PlannedQuery;
   /** The operation as errors of a batch describe it; null for a plain request. */
-  readonly facts: FailedOperation | null;
+  readonly place: FailedOperation | null;
   readonly referenceChecks: readonly ReferenceCheck[];
 }
 

@@ -269,13 +269,13 @@ export class ScriptRun {
     if (index === undefined) return new OperationError(error, null);
     const operation = operations[index]!;
     const cause = statementError(error, statement, this.#script, operation);
-    return new OperationError(cause, operation.facts);
+    return new OperationError(cause, operation.place);
   }
 
   /** Returns the error of an operation, or of an earlier operation whose result is refused. */
   #failureAt(index: number, error: unknown): OperationError {
-    const { facts } = this.#work.operations[index]!;
-    return this.#refusedBefore(index) ?? new OperationError(error, facts);
+    const { place } = this.#work.operations[index]!;
+    return this.#refusedBefore(index) ?? new OperationError(error, place);
   }
 
   /** Whether the batch's time ended in the queue, to which a lost connection had returned it. */
@@ -289,7 +289,7 @@ export class ScriptRun {
       try {
         applyResultChecks(this.#script.checks[index]!, this.#held[index]!.columns);
       } catch (error) {
-        return new OperationError(error, this.#work.operations[index]!.facts);
+        return new OperationError(error, this.#work.operations[index]!.place);
       }
     }
     return null;

@@ -1,6 +1,6 @@
 /** The message of calls that cannot connect to the database. @module */
 import { svcDialect } from "../dialect.ts";
-import { errorFacts } from "./error_response.ts";
+import { errorMembers } from "./error_response.ts";
 import { redact } from "../lib/redact.ts";
 
 /** Reports that the database cannot be reached. The last line of the message is the remedy. */
@@ -18,7 +18,7 @@ export class CannotConnectError extends Error {
 
 /** Returns the lines of a message that explains a failure. They contain no secrets. */
 function reasonOf(thrown: unknown): readonly string[] {
-  const { message, details } = errorFacts(thrown, svcDialect);
+  const { message, details } = errorMembers(thrown, svcDialect);
   const reason = typeof details === "string" && details !== "" ? details : message;
   const lines = reason.split(/\r\n|[\r\n]/).map(redact).filter((line) => line !== "");
   return lines.map((line) => line.replace(/^FATAL:\s*/, ""));

@@ -128,7 +128,7 @@ function proxyStatusValue(code: string): string {
 }
 
 /** Returns the texts and the prefixed code of an error, for the log. */
-export function errorFacts(thrown: unknown, dialect: FailureContext["dialect"]) {
+export function errorMembers(thrown: unknown, dialect: FailureContext["dialect"]) {
   const fields = worded(toServiceError(thrown, { authenticated: false, dialect }), dialect);
   return {
     code: fields.own ? dialect.errorPrefix + fields.code : fields.code,

@@ -12,7 +12,7 @@ import {
 import { CannotConnectError } from "../../base/errors/connect_error.ts";
 import { findNextPort, findPort, isFreePort } from "../../base/lib/free_ports.ts";
 import { chooseDefaults, fixedDefaults, type QuickStart } from "./quick/quick_defaults.ts";
-import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
+import { type QuickServer, readQuickServer } from "./quick/quick_server.ts";
 import { connectionName } from "../../state/config/call_words.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { wingOptions } from "../wings.ts";
@@ -60,8 +60,8 @@ export async function openStart(
   const database = await openConfiguredDatabase(config, first.file);
   try {
     await database.embedded?.start();
-    const facts = await readFacts(database, config.dbAnonRole);
-    const choice = chooseDefaults(facts, {
+    const server = await readServer(database, config.dbAnonRole);
+    const choice = chooseDefaults(server, {
       schemas: config.dbSchemas === unsetSchemas ? null : config.dbSchemas,
       anonRole: config.dbAnonRole,
       host: config.serverHost,
@@ -70,13 +70,13 @@ export async function openStart(
       ...fixed,
       dbSchemas: choice.schemas,
       dbAnonRole: choice.anonRole,
-      dbReadOnly: choice.isLoginRole || facts.isReadOnly,
+      dbReadOnly: choice.isLoginRole || server.isReadOnly,
       // A standby accepts no LISTEN, so the service polls the schema.
-      ...(facts.isStandby ? { dbChannelEnabled: false, dbSchemaWatch: "poll" } as const : {}),
+      ...(server.isStandby ? { dbChannelEnabled: false, dbSchemaWatch: "poll" } as const : {}),
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
     const reader = configReader(args, { wingOptions, defaults: chosen });
-    return { reader, database, quick: { facts, choice, isReadOnly: reader.config.dbReadOnly } };
+    return { reader, database, quick: { server, choice, isReadOnly: reader.config.dbReadOnly } };
   } catch (error) {
     await database.close();
     throw error;
@@ -87,9 +87,9 @@ export async function openStart(
 const unsetSchemas: readonly string[] = [];
 const unsetPort = -1;
 
-async function readFacts(database: Database, anonRole: string | null): Promise<QuickFacts> {
+async function readServer(database: Database, anonRole: string | null): Promise<QuickServer> {
   try {
-    return await readQuickFacts(database, anonRole);
+    return await readQuickServer(database, anonRole);
   } catch (thrown) {
     throw new CannotConnectError(thrown);
   }

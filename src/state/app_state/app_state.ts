@@ -6,7 +6,7 @@ import { noValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 import type { ReloadTarget } from "../../database/notifications/listener.ts";
 import { isEmbedded } from "../../database/open.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { MetricRegistry } from "../../base/observe/metric_registry.ts";
@@ -297,7 +297,7 @@ export class AppState extends AppStateBase {
       read: (source) => this.#metadata.readRevocations(source),
       isNotified: () => this.#notifications.arrive,
       reportFailure: (thrown) => {
-        const error = errorFacts(thrown, this.dialect);
+        const error = errorMembers(thrown, this.dialect);
         if (!this.isEnding) this.observe({ kind: "revocations-failed", error });
       },
       observe: this.observe,

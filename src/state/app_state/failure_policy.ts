@@ -9,7 +9,7 @@ import {
 import type { Config } from "../config/options.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errors } from "../../base/errors/catalogue.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 
@@ -65,7 +65,7 @@ export class FailurePolicy {
   exitOnFatal(thrown: unknown): boolean {
     if (!this.isFatal(thrown)) return false;
     const fatal = this.#fatalFailureOf(thrown);
-    const error = errorFacts(thrown, this.#options.dialect);
+    const error = errorMembers(thrown, this.#options.dialect);
     switch (fatal?.kind) {
       case "login":
         return this.exit({ kind: "connect-failed", error });
@@ -106,7 +106,7 @@ export class FailurePolicy {
   exitOnSyntaxError(thrown: unknown): boolean {
     if (!(thrown instanceof DatabaseError) || thrown.failure.sqlstate !== syntaxError) return false;
     const { dialect } = this.#options;
-    const error = errorFacts(thrown, dialect);
+    const error = errorMembers(thrown, dialect);
     return this.exit({ kind: "statement-refused", error, name: dialect.displayName });
   }
 

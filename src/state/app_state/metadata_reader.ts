@@ -18,7 +18,7 @@ import {
   type Statement,
 } from "../../database/transaction.ts";
 import { readRows } from "../../database/read_rows.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import { builtinModule } from "../../base/lib/builtin_modules.ts";
 import { collectGarbage } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
@@ -199,7 +199,7 @@ export class MetadataReader {
 
   #report(what: "configuration" | "roles", thrown: unknown): void {
     if (this.#state.failurePolicy.exitOnLoginRefused(thrown)) throw thrown;
-    const error = errorFacts(thrown, this.#state.dialect);
+    const error = errorMembers(thrown, this.#state.dialect);
     this.#state.observe({ kind: "database-config-failed", what, error });
   }
 }

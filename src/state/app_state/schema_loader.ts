@@ -1,7 +1,7 @@
 /** Loads the schema cache, and with it the configuration if this is necessary. Reports each load. @module */
 import type { Config } from "../config/options.ts";
 import { isConnectionLost } from "../../database/failure.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { collectGarbage } from "../../base/lib/garbage.ts";
 import { inSlices } from "../../base/lib/slices.ts";
@@ -185,7 +185,7 @@ export class SchemaLoader {
   #refuseConfig(read: LoadedConfig | null, thrown: unknown): Promise<void> {
     const { configuration } = this.#parts;
     if (read === null || !configuration.needsLoad(read) || !isMissingSchema(thrown)) throw thrown;
-    const problem = errorFacts(thrown, this.#state.dialect).message;
+    const problem = errorMembers(thrown, this.#state.dialect).message;
     configuration.reportInvalid(read.makeOptionError("db-schemas", problem));
     return this.#loadFor(this.#state.snapshot.config, null);
   }
@@ -238,7 +238,7 @@ export class SchemaLoader {
       kind: "schema-cache-failed",
       schemas: config.dbSchemas,
       extraSearchPath: config.dbExtraSearchPath,
-      error: errorFacts(thrown, dialect),
+      error: errorMembers(thrown, dialect),
     });
     failurePolicy.exitOnFatal(thrown);
   }

@@ -5,7 +5,7 @@ import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import { unsupportedVersion } from "../../database/server_version.ts";
 import { errors } from "../../base/errors/catalogue.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import type { AppStateBase } from "./app_state_base.ts";
 import { rowsOf } from "./metadata_reader.ts";
@@ -67,7 +67,7 @@ export class ServerCheck {
       return await database.version();
     } catch (thrown) {
       if (!failurePolicy.exitOnLoginRefused(thrown) && !failurePolicy.isEnding) {
-        observe({ kind: "version-failed", error: errorFacts(thrown, dialect) });
+        observe({ kind: "version-failed", error: errorMembers(thrown, dialect) });
       }
       failurePolicy.exitOnFatal(thrown);
       throw thrown;

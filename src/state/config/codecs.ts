@@ -36,7 +36,7 @@ export interface Codec<T> {
   print(value: T, context: Pick<CodecContext, "secretIsBase64">): string;
 }
 
-export interface TextFacts {
+export interface TextFormat {
   readonly type: string;
   /** Text after the word `expected` in messages. */
   readonly expected: string;
@@ -47,16 +47,16 @@ export interface TextFacts {
 }
 
 /** Returns the codec of texts that pass a check. Rejects U+0000, which PostgreSQL cannot store. */
-export function text(facts: TextFacts): Codec<string> {
+export function text(format: TextFormat): Codec<string> {
   return {
-    type: facts.type,
+    type: format.type,
     read(value, { invalidConfig }) {
       const raw = invalidConfig === "ignored" ? formatNonString(value) : value;
-      if (typeof raw !== "string") return reject(raw, facts);
-      if (raw.includes("\0")) return reject(raw, facts, "must not contain the character U+0000");
-      const verdict = facts.check?.(raw) ?? true;
+      if (typeof raw !== "string") return reject(raw, format);
+      if (raw.includes("\0")) return reject(raw, format, "must not contain the character U+0000");
+      const verdict = format.check?.(raw) ?? true;
       if (verdict === true) return accept(raw);
-      return reject(raw, facts, verdict === false ? undefined : verdict);
+      return reject(raw, format, verdict === false ? undefined : verdict);
     },
     print: quote,
   };
@@ -143,7 +143,7 @@ export function oneOf<const Words extends readonly string[]>(
   };
 }
 
-const dialectFacts = {
+const dialectFormat = {
   expected: `one of ${Array.from(dialects.keys(), (name) => `"${name}"`).join(", ")}`,
 };
 
@@ -151,12 +151,12 @@ export const dialectName: Codec<Dialect> = {
   type: Array.from(dialects.keys(), (name) => `\`${name}\``).join(", "),
   read(raw) {
     const dialect = typeof raw === "string" ? dialects.get(raw) : undefined;
-    return dialect === undefined ? reject(raw, dialectFacts, "no such dialect") : accept(dialect);
+    return dialect === undefined ? reject(raw, dialectFormat, "no such dialect") : accept(dialect);
   },
   print: ({ name }) => quote(name),
 };
 
-export interface ListFacts {
+export interface ListFormat {
   readonly expected: string;
   readonly empty?: "value";
   /** Returns whether an item is valid, or the problem as text. Default: any item is valid. */
@@ -166,21 +166,21 @@ export interface ListFacts {
 }
 
 /** Returns the codec of comma-separated lists. Trims the items. */
-export function list(facts: ListFacts): Codec<readonly string[]> {
+export function list(format: ListFormat): Codec<readonly string[]> {
   return {
     type: "list",
-    ...(facts.empty && { empty: facts.empty }),
+    ...(format.empty && { empty: format.empty }),
     read(value, { invalidConfig }) {
       const raw = invalidConfig === "ignored" ? formatNonString(value) : value;
-      if (typeof raw !== "string") return reject(raw, facts);
-      if (raw.trim() === "" && facts.empty === "value") return accept([]);
+      if (typeof raw !== "string") return reject(raw, format);
+      if (raw.trim() === "" && format.empty === "value") return accept([]);
       const items = raw.split(",").map((item) => item.trim());
-      if (items.some((item) => item === "")) return reject(raw, facts, "has an empty item");
-      if (raw.includes("\0")) return reject(raw, facts, "must not contain the character U+0000");
-      if (invalidConfig === "ignored" && facts.isHarmless) return accept(items);
-      const verdict = items.map((item) => facts.check?.(item) ?? true).find((v) => v !== true);
+      if (items.some((item) => item === "")) return reject(raw, format, "has an empty item");
+      if (raw.includes("\0")) return reject(raw, format, "must not contain the character U+0000");
+      if (invalidConfig === "ignored" && format.isHarmless) return accept(items);
+      const verdict = items.map((item) => format.check?.(item) ?? true).find((v) => v !== true);
       if (verdict === undefined) return accept(items);
-      return reject(raw, facts, verdict === false ? undefined : verdict);
+      return reject(raw, format, verdict === false ? undefined : verdict);
     },
     print: (items) => quote(items.join(",")),
   };
@@ -196,12 +196,12 @@ export interface FunctionName {
 export const functionName: Codec<FunctionName> = {
   type: "function",
   read(raw) {
-    const facts = { expected: 'a function\'s name in quotes, such as "schema.name"' };
-    if (typeof raw !== "string" || raw.includes("\0")) return reject(raw, facts);
+    const format = { expected: 'a function\'s name in quotes, such as "schema.name"' };
+    if (typeof raw !== "string" || raw.includes("\0")) return reject(raw, format);
     const dot = raw.indexOf(".");
     const schema = dot === -1 ? null : raw.slice(0, dot);
     const name = raw.slice(dot + 1);
-    return schema === "" || name === "" ? reject(raw, facts) : accept({ schema, name });
+    return schema === "" || name === "" ? reject(raw, format) : accept({ schema, name });
   },
   print: ({ schema, name }) => quote(schema === null ? name : `${schema}.${name}`),
 };
@@ -216,26 +216,26 @@ export interface TableName {
 export const tableName: Codec<TableName> = {
   type: "table",
   read(raw) {
-    const facts = { expected: 'a table\'s name in quotes with its schema, such as "schema.name"' };
+    const format = { expected: 'a table\'s name in quotes with its schema, such as "schema.name"' };
     const match = typeof raw === "string" ? /^([^.\0]+)\.([^\0]+)$/s.exec(raw) : null;
-    return match === null ? reject(raw, facts) : accept({ schema: match[1]!, name: match[2]! });
+    return match === null ? reject(raw, format) : accept({ schema: match[1]!, name: match[2]! });
   },
   print: ({ schema, name }) => quote(`${schema}.${name}`),
 };
 
 /** Returns the codec of socket file modes: octal digits in quotes from 600 to 777. */
 export function fileMode(key: string): Codec<number> {
-  const facts = { expected: 'octal digits in quotes from "600" to "777"' };
+  const format = { expected: 'octal digits in quotes from "600" to "777"' };
   return {
     type: "file mode",
     read(raw) {
       const digits = typeof raw === "string" ? /^[0-7]+/.exec(raw)?.[0] : undefined;
-      if (digits === undefined) return reject(raw, facts, `Invalid ${key}: not an octal`);
+      if (digits === undefined) return reject(raw, format, `Invalid ${key}: not an octal`);
       const mode = parseInt(digits, 8);
       if (mode < 0o600 || mode > 0o777) {
-        return reject(raw, facts, `Invalid ${key}: needs to be between 600 and 777`);
+        return reject(raw, format, `Invalid ${key}: needs to be between 600 and 777`);
       }
-      return digits === raw ? accept(mode) : reject(raw, facts, `Invalid ${key}: not an octal`);
+      return digits === raw ? accept(mode) : reject(raw, format, `Invalid ${key}: not an octal`);
     },
     print: (mode) => quote(mode.toString(8)),
   };
@@ -257,12 +257,12 @@ export function accept<T>(value: T): CodecResult<T> {
 /** Returns the result for an invalid value: the problem, the expected value, the actual value. */
 export function reject(
   raw: RawValue,
-  facts: Pick<TextFacts, "expected" | "confidential">,
+  format: Pick<TextFormat, "expected" | "confidential">,
   complaint?: string,
 ): { readonly kind: "problem"; readonly problem: string } {
-  const comparison = facts.confidential && typeof raw !== "object"
-    ? `expected ${facts.expected}`
-    : `expected ${facts.expected}, got ${show(raw)}`;
+  const comparison = format.confidential && typeof raw !== "object"
+    ? `expected ${format.expected}`
+    : `expected ${format.expected}, got ${show(raw)}`;
   return {
     kind: "problem",
     problem: complaint === undefined ? comparison : `${complaint} (${comparison})`,

@@ -9,7 +9,7 @@ export interface ExposedSchemas extends ReadonlyArray<string> {
   readonly fallbacks?: ReadonlyMap<string, readonly string[]>;
 }
 
-const facts = {
+const format = {
   expected: "schemas in quotes, separated by commas",
   check: (item: string) => {
     const schemas = namesOf(item);
@@ -18,7 +18,7 @@ const facts = {
   },
 } as const;
 
-const names = list(facts);
+const names = list(format);
 
 /** `Schemas = Versions *( "," Versions )`, `Versions = name *( "<" name )`, newest first. */
 export const exposedSchemas: Codec<ExposedSchemas> = {
@@ -30,7 +30,7 @@ export const exposedSchemas: Codec<ExposedSchemas> = {
     const behind = new Map<string, readonly string[]>();
     for (const [name, others] of chains.flatMap(suffixesOf)) {
       if ((behind.get(name) ?? others).join("<") !== others.join("<")) {
-        return reject(raw, facts, `names '${name}' twice, with other schemas behind it`);
+        return reject(raw, format, `names '${name}' twice, with other schemas behind it`);
       }
       behind.set(name, others);
     }

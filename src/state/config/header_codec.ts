@@ -6,7 +6,7 @@ import { accept, type Codec, quote, reject } from "./codecs.ts";
 /** Values by the headers' names. */
 export type HeaderValues = Readonly<Record<string, string>>;
 
-const facts = {
+const format = {
   expected: 'a JSON object of header names and values, such as {"X-Frame-Options": "DENY"}',
 };
 
@@ -27,9 +27,9 @@ export const headerValues: Codec<HeaderValues> = {
   type: "headers",
   read(raw) {
     const values = typeof raw === "string" ? parseJsonObject(raw) : null;
-    if (values === null) return reject(raw, facts);
+    if (values === null) return reject(raw, format);
     const problem = problemOf(Object.entries(values));
-    return problem === null ? accept(values as HeaderValues) : reject(raw, facts, problem);
+    return problem === null ? accept(values as HeaderValues) : reject(raw, format, problem);
   },
   print: (values) => quote(JSON.stringify(values)),
 };

@@ -24,12 +24,12 @@ export function jsonList<Entry extends object>(list: JsonList<Entry>): Codec<rea
   const { noun, example, maxEntries } = list;
   const expected =
     `a JSON list of ${noun}s such as ${example}, or "@" and the path of a file with it`;
-  const facts = { type: `JSON list of ${noun}s, or \`@file\``, expected, confidential: true };
+  const format = { type: `JSON list of ${noun}s, or \`@file\``, expected, confidential: true };
   return textOrFile({
-    facts,
+    format,
     parse: (text, context) => {
       const values = parseJson(text);
-      if (!Array.isArray(values) || values.length === 0) return reject("", facts);
+      if (!Array.isArray(values) || values.length === 0) return reject("", format);
       const problem = (text: string) => ({ kind: "problem", problem: text }) as const;
       if (values.length > maxEntries) return problem(`has more than ${maxEntries} ${noun}s`);
       const entries: Entry[] = [];

@@ -9,11 +9,11 @@ import {
   type CodecResult,
   quote,
   reject,
-  type TextFacts,
+  type TextFormat,
 } from "./codecs.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 
-const uriFacts = {
+const uriFormat = {
   type: "text or `@file`",
   expected: 'a connection string such as "postgres://user:password@host:5432/database", ' +
     '"host=… dbname=…" or "pglite://memory"',
@@ -22,17 +22,17 @@ const uriFacts = {
 
 /** Returns the codec of texts that may be in a separate file. The text of the file is trimmed. */
 export function textOrFile<Value>(
-  { facts, parse, print }: {
-    readonly facts: TextFacts;
+  { format, parse, print }: {
+    readonly format: TextFormat;
     readonly parse: (text: string, context: CodecContext) => CodecResult<Value>;
     readonly print: Codec<Value>["print"];
   },
 ): Codec<Value> {
   return {
-    type: facts.type,
+    type: format.type,
     readsFiles: true,
     read(raw, context) {
-      if (typeof raw !== "string") return reject(raw, facts);
+      if (typeof raw !== "string") return reject(raw, format);
       if (!raw.startsWith("@")) return parse(raw, context);
       const content = readNamedFile(raw.slice(1), context.readFile);
       if (content.kind !== "value") return content;
@@ -43,7 +43,7 @@ export function textOrFile<Value>(
 }
 
 export const connectionString = textOrFile({
-  facts: uriFacts,
+  format: uriFormat,
   parse: checkConnection,
   print: quote,
 });
@@ -57,20 +57,20 @@ export const serverConnectionString: Codec<string> = {
   read(raw, context) {
     const read = connectionString.read(raw, context);
     if (read.kind !== "value" || !read.value.startsWith("pglite://")) return read;
-    return reject(read.value, uriFacts, "must name a PostgreSQL server");
+    return reject(read.value, uriFormat, "must name a PostgreSQL server");
   },
 };
 
 function checkConnection(value: string): CodecResult<string> {
   if (/\p{Cc}/u.test(value)) {
-    return reject(value, uriFacts, "must not contain line breaks or other control characters");
+    return reject(value, uriFormat, "must not contain line breaks or other control characters");
   }
   if (value.startsWith("pglite://")) return accept(value);
   if (/^postgres(?:ql)?:\/\//.test(value)) {
     const isEncoded = !/%(?![0-9A-Fa-f]{2})|\s/.test(value);
-    return isEncoded ? checkOptions(value) : reject(value, uriFacts, notEncoded);
+    return isEncoded ? checkOptions(value) : reject(value, uriFormat, notEncoded);
   }
-  return /^\s*[a-z_]+\s*=/.test(value) ? checkOptions(value) : reject(value, uriFacts);
+  return /^\s*[a-z_]+\s*=/.test(value) ? checkOptions(value) : reject(value, uriFormat);
 }
 
 function checkOptions(value: string): CodecResult<string> {
@@ -78,14 +78,14 @@ function checkOptions(value: string): CodecResult<string> {
     parseConnectionString(value);
     return accept(value);
   } catch (error) {
-    return reject(value, uriFacts, error instanceof Error ? error.message : undefined);
+    return reject(value, uriFormat, error instanceof Error ? error.message : undefined);
   }
 }
 
 /** Minimum size of secrets for HS256 (RFC 7518, section 3.2). */
 export const minSecretBytes = 32;
 
-const secretFacts = {
+const secretFormat = {
   type: "text or `@file`",
   expected: `text in quotes of at least ${minSecretBytes} bytes, a JSON Web Key (set), ` +
     'or "@" and the path of a file with it',
@@ -95,10 +95,10 @@ const secretFacts = {
 /** The codec of the token secret. The final line feed of a file is removed. With
  * `jwt-secret-is-base64`, the value is decoded: standard or URL alphabet, padded by `=` or `.`. */
 export const tokenSecret: Codec<Uint8Array> = {
-  type: secretFacts.type,
+  type: secretFormat.type,
   readsFiles: true,
   read(raw, { readFile, secretIsBase64 }) {
-    if (typeof raw !== "string") return reject(raw, secretFacts);
+    if (typeof raw !== "string") return reject(raw, secretFormat);
     const content = raw.startsWith("@")
       ? readNamedFile(raw.slice(1), readFile)
       : accept(new TextEncoder().encode(raw));
@@ -120,10 +120,10 @@ const notBase64 = {
 function checkSecret(bytes: Uint8Array): CodecResult<Uint8Array> {
   if (bytes.length >= minSecretBytes || isKey(bytes)) return accept(bytes);
   const complaint = `The JWT secret must be at least ${minSecretBytes} characters long.`;
-  return reject("", secretFacts, complaint);
+  return reject("", secretFormat, complaint);
 }
 
-const adminSecretFacts = {
+const adminSecretFormat = {
   type: "text or `@file`",
   expected: `printable ASCII in quotes of at least ${minSecretBytes} characters, or "@" and the ` +
     "path of a file with it",
@@ -132,14 +132,14 @@ const adminSecretFacts = {
 
 /** The codec of a secret that clients send in a header. */
 export const adminSecret = textOrFile({
-  facts: adminSecretFacts,
+  format: adminSecretFormat,
   parse: checkAdminSecret,
   print: quote,
 });
 
 function checkAdminSecret(secret: string): CodecResult<string> {
   const fits = secret.length >= minSecretBytes && /^[\x21-\x7e]+$/.test(secret);
-  return fits ? accept(secret) : reject("", adminSecretFacts);
+  return fits ? accept(secret) : reject("", adminSecretFormat);
 }
 
 /** Returns whether the secret is a JSON Web Key (set), which has no minimum length. */

@@ -33,7 +33,7 @@ const maxTimeMs = 2_147_483_647;
  * `m`, `h` and `d`. The value is in seconds and has at most three decimals.
  */
 export function time({ min = 0, max = maxTimeMs / 1000 }: Partial<UnitBounds> = {}): Codec<number> {
-  const facts = {
+  const format = {
     expected: `seconds${bounds({ min, max })}, or a text such as "500ms", "10s", "2m"`,
   };
   return {
@@ -42,7 +42,7 @@ export function time({ min = 0, max = maxTimeMs / 1000 }: Partial<UnitBounds> = 
       const ms = amount(raw, timeUnits);
       if (ms === null && invalidConfig === "ignored") return { kind: "unset" };
       const fits = ms !== null && ms >= min * 1000 && ms <= max * 1000;
-      return fits ? accept(ms / 1000) : reject(raw, facts);
+      return fits ? accept(ms / 1000) : reject(raw, format);
     },
     print: (seconds) =>
       Number.isInteger(seconds) ? String(seconds) : quote(`${Math.round(seconds * 1000)}ms`),
@@ -56,14 +56,14 @@ export function time({ min = 0, max = maxTimeMs / 1000 }: Partial<UnitBounds> = 
 export function size(
   { min = 0, max }: UnitBounds = { max: Number.MAX_SAFE_INTEGER },
 ): Codec<number> {
-  const facts = { expected: `bytes${bounds({ min, max })}, or a text such as "64k", "10m", "1g"` };
+  const format = { expected: `bytes${bounds({ min, max })}, or a text such as "64k", "10m", "1g"` };
   return {
     type: "size",
     read(raw, { invalidConfig }) {
       const bytes = amount(raw, sizeUnits);
       if (bytes === null && invalidConfig === "ignored") return { kind: "unset" };
       const fits = bytes !== null && bytes >= min && bytes <= max;
-      return fits ? accept(bytes) : reject(raw, facts);
+      return fits ? accept(bytes) : reject(raw, format);
     },
     print: String,
   };

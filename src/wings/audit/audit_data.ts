@@ -1,6 +1,6 @@
 /** Console data about privileges, policies and findings. @module */
 import { type AdminData, AdminDataError, type AdminDataOptions } from "../../api/wing.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import type { AppState } from "../../state/app_state/app_state.ts";
 import { maxListed } from "./access/cell_text.ts";
 import { readAccess } from "./access/cells.ts";
@@ -83,6 +83,6 @@ async function explain(appState: AppState, request: Request): Promise<readonly s
     const parts = { appState, database: appState.database, hiddenRows } as const;
     return await explainRequest(parts, await request.json(), null);
   } catch (error) {
-    throw new AdminDataError(400, errorFacts(error, appState.dialect).message);
+    throw new AdminDataError(400, errorMembers(error, appState.dialect).message);
   }
 }

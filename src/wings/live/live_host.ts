@@ -1,7 +1,7 @@
 /** The host of live queries: handles their paths, and reads rows by requests in this process. @module */
 import { isRevoked } from "../../state/auth/revocations.ts";
 import { liveErrors } from "./live_errors.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { dependentTables } from "./dependencies.ts";
 import { LiveEndpoint } from "./endpoint.ts";
@@ -66,7 +66,7 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
   const groups = new LiveGroups({ snapshot, read, now, time, schedule, revoked });
   const intervalMs = () => (appState.snapshot.config as LiveConfig).liveInterval * 1000;
   const onFailure = (thrown: unknown) =>
-    appState.observe({ kind: "live-poll-failed", error: errorFacts(thrown, appState.dialect) });
+    appState.observe({ kind: "live-poll-failed", error: errorMembers(thrown, appState.dialect) });
   const reader = new ChangeReader({ database, intervalMs, groups, now, schedule, onFailure });
   const refusals = registry.counter({
     name: "live_refusals_total",
@@ -81,7 +81,7 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
     for (const part of [reader, groups]) part.close();
   }, { once: true });
   const onRefused = (error: unknown) =>
-    refusals.increment(errorFacts(error, appState.dialect).code);
+    refusals.increment(errorMembers(error, appState.dialect).code);
   return new LiveEndpoint(groups, reader, onRefused);
 }
 

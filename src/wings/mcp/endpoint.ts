@@ -2,13 +2,13 @@
  * (https://modelcontextprotocol.io/specification/2026-07-28), also its revisions of 2025. Each call
  * of a tool is a request of the API with the token of the message. @module */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
-import type { McpEndpoint, McpHostFacts, McpMessage } from "./mcp_port.ts";
+import type { McpEndpoint, McpHostInfo, McpMessage } from "./mcp_port.ts";
 import type { McpConfig } from "./mcp_options.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { addressOf } from "../../api/response/openapi/about.ts";
 import type { Reply } from "../../api/response/reply.ts";
 import { type AnswerMessage, type Library, openProtocol } from "./protocol.ts";
-import { type MessageFacts, Session } from "./session.ts";
+import { type MessageHead, Session } from "./session.ts";
 import { parseExactly } from "./tool_result.ts";
 
 /** Loads the library of the protocol. Rejects if its package is missing. */
@@ -16,7 +16,7 @@ export async function loadLibrary(): Promise<Library> {
   return await import("@modelcontextprotocol/server");
 }
 
-export async function openEndpoint(host: McpHostFacts): Promise<McpEndpoint> {
+export async function openEndpoint(host: McpHostInfo): Promise<McpEndpoint> {
   const answer = openProtocol(await loadLibrary(), host);
   return async function respond(message) {
     const { path, request: { method, headers }, snapshot: { config } } = message;
@@ -37,7 +37,7 @@ export async function openEndpoint(host: McpHostFacts): Promise<McpEndpoint> {
 /** Authenticates a message. A response 401 tells where tokens are issued. */
 async function admit(
   message: McpMessage,
-  { errors }: McpHostFacts,
+  { errors }: McpHostInfo,
 ): Promise<{ readonly identity: Identity } | { readonly reply: Reply }> {
   const { config } = message.snapshot;
   const isIssued = config.mcpAuthorizationServers !== null;
@@ -58,7 +58,7 @@ const maxMessageBytes = 1024 * 1024;
 async function receive(
   message: McpMessage,
   { host, answer, identity }: {
-    readonly host: McpHostFacts;
+    readonly host: McpHostInfo;
     readonly answer: AnswerMessage;
     readonly identity: Identity;
   },
@@ -66,12 +66,12 @@ async function receive(
   const body = parsed(await message.receive(maxMessageBytes));
   if (body === undefined) return protocolError(-32700, "Parse error: expected JSON");
   if (Array.isArray(body)) return protocolError(-32600, "Invalid request: batches are not taken");
-  const facts = factsOf(body);
-  if (facts.method === "subscriptions/listen") {
+  const head = headOf(body);
+  if (head.method === "subscriptions/listen") {
     const { id } = objectOf(body);
     return protocolError(-32601, "Method not found", { status: 404, id });
   }
-  const response = await answer(new Session(host, message, identity, facts), body);
+  const response = await answer(new Session(host, message, identity, head), body);
   const { status } = response;
   // Removes `Connection`, which only the server may set (RFC 9110, section 7.6.1).
   const headers = [...response.headers].filter(([name]) => name !== "connection");
@@ -92,7 +92,7 @@ function parsed(bytes: Uint8Array): unknown {
 }
 
 /** Returns the metadata of a message. The library validates the form of the message. */
-function factsOf(body: unknown): MessageFacts {
+function headOf(body: unknown): MessageHead {
   const { method, params } = objectOf(body);
   const { name, uri, _meta } = objectOf(params);
   const { traceparent } = objectOf(_meta);

@@ -20,7 +20,7 @@ import type {
   LoadMcp,
   McpCall,
   McpEndpoint,
-  McpHostFacts,
+  McpHostInfo,
   McpMessage,
   McpReply,
 } from "./mcp_port.ts";
@@ -103,9 +103,7 @@ class McpHost implements PathHost {
   }
 
   async #open(): Promise<McpEndpoint> {
-    this.#opening ??= this.load().then(({ openEndpoint }) =>
-      openEndpoint(hostFacts(this.appState))
-    );
+    this.#opening ??= this.load().then(({ openEndpoint }) => openEndpoint(hostInfo(this.appState)));
     try {
       return await this.#opening;
     } catch (error) {
@@ -130,7 +128,7 @@ function metadataConfig(config: Config): Config {
   return { ...config, dbRootSpec: null, openapiMode: "follow-privileges" };
 }
 
-function hostFacts(appState: HandlerState): McpHostFacts {
+function hostInfo(appState: HandlerState): McpHostInfo {
   const { metricRegistry, dialect } = appState;
   const calls = metricRegistry.counter({
     name: "mcp_calls_total",

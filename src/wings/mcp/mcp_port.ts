@@ -13,7 +13,7 @@ import type { McpConfig } from "./mcp_options.ts";
 
 export interface McpModule {
   /** Rejects if the library cannot be loaded. */
-  readonly openEndpoint: (host: McpHostFacts) => Promise<McpEndpoint>;
+  readonly openEndpoint: (host: McpHostInfo) => Promise<McpEndpoint>;
   /** Loads the library of the protocol. Rejects if its package is missing. */
   readonly loadLibrary: () => Promise<unknown>;
 }
@@ -33,7 +33,7 @@ export interface ExtensibleHandler {
 export type McpEndpoint = (message: McpMessage) => Promise<Reply>;
 
 /** Properties of the service that do not change. */
-export interface McpHostFacts {
+export interface McpHostInfo {
   /** Name of the service in its dialect. */
   readonly serviceName: string;
   readonly version: string;

@@ -1,6 +1,6 @@
 /** Implements the protocol by its official library. @module */
 import type { Server } from "@modelcontextprotocol/server";
-import type { McpHostFacts } from "./mcp_port.ts";
+import type { McpHostInfo } from "./mcp_port.ts";
 import { guide, instructions } from "./guide.ts";
 import { ApiFailure, InvalidParams, type Session } from "./session.ts";
 import { errorOf } from "./tool_result.ts";
@@ -24,7 +24,7 @@ const guideResource = {
 } as const;
 
 /** Opens the library for one endpoint. */
-export function openProtocol(library: Library, host: McpHostFacts): AnswerMessage {
+export function openProtocol(library: Library, host: McpHostInfo): AnswerMessage {
   const check = argumentsCheck(library);
   const { serviceName: name, version } = host;
   /** Returns the server for one message. */
@@ -67,7 +67,7 @@ export function openProtocol(library: Library, host: McpHostFacts): AnswerMessag
 async function answered<Result>(
   run: () => Promise<Result>,
   { ProtocolError, ProtocolErrorCode }: Library,
-  host: McpHostFacts,
+  host: McpHostInfo,
 ): Promise<Result> {
   try {
     return await run();

@@ -1,7 +1,7 @@
 /** A message during its processing, and the API requests that it causes. @module */
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { McpConfig } from "./mcp_options.ts";
-import type { McpCall, McpHostFacts, McpMessage, McpReply } from "./mcp_port.ts";
+import type { McpCall, McpHostInfo, McpMessage, McpReply } from "./mcp_port.ts";
 import type { AgentWrite } from "../../base/observe/observation.ts";
 import type { SchemaMetadata } from "../../api/query/schema_metadata.ts";
 import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
@@ -10,7 +10,7 @@ import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 export class InvalidParams extends Error {}
 
 /** Metadata of a message. */
-export interface MessageFacts {
+export interface MessageHead {
   /** Method of the protocol, such as `tools/call`. */
   readonly method: string;
   /** Name of the tool, URI of the resource, or null. */
@@ -29,10 +29,10 @@ export class ApiFailure extends Error {
 /** A message from an authenticated client. */
 export class Session {
   constructor(
-    readonly host: McpHostFacts,
+    readonly host: McpHostInfo,
     readonly message: McpMessage,
     readonly identity: Identity,
-    readonly facts: MessageFacts,
+    readonly head: MessageHead,
   ) {}
 
   get config(): McpConfig {
@@ -57,7 +57,7 @@ export class Session {
     call: Omit<McpCall, "headers" | "signal" | "tool">,
     sent: McpCall["headers"] = {},
   ): Promise<McpReply> {
-    const { method, name, traceparent } = this.facts;
+    const { method, name, traceparent } = this.head;
     const { signal, headers } = this.message.request;
     const hasTrace = headers.has("traceparent");
     return await this.message.call({
@@ -93,7 +93,7 @@ export class Session {
     { status, rows }: Pick<AgentWrite, "rows" | "status">,
   ): void {
     const target = query === "" ? path : `${path}?${query}`;
-    const { identity: { role }, facts: { name } } = this;
+    const { identity: { role }, head: { name } } = this;
     this.host.reportWrite({ role, tool: name ?? "", method, target, status, rows });
   }
 }

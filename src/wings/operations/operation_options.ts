@@ -13,13 +13,13 @@ export interface OperationsText {
   readonly text: string;
 }
 
-const facts = { expected: "the path of a file with operations in quotes" };
+const format = { expected: "the path of a file with operations in quotes" };
 
 /** Codec of a path. A text that contains a request is the content of the file, for programs without files. */
 const operationsFile: Codec<OperationsText> = {
   type: "path",
   read(raw, { readFile }) {
-    if (typeof raw !== "string") return reject(raw, facts);
+    if (typeof raw !== "string") return reject(raw, format);
     const isText = /\s[A-Z]+[ \t]+\//.test(raw);
     const content = isText ? accept(new TextEncoder().encode(raw)) : readNamedFile(raw, readFile);
     if (content.kind !== "value") return content;

@@ -13,7 +13,7 @@ import type { Config, OptionRows } from "../../state/config/options.ts";
 import type { TenantConfig } from "./tenant_options.ts";
 import { type ConfigSource, configSource } from "../../state/config/source.ts";
 import { isEmbedded } from "../../database/open.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import type { Wing } from "../../api/wing.ts";
 import { serviceHandler } from "../../api/handler/handler.ts";
 import type { Observation } from "../../base/observe/observation.ts";
@@ -110,8 +110,8 @@ async function load(appState: AppState, failure: () => string | null): Promise<v
     appState.listen();
     await appState.reloadSchema();
     const { cache, cacheError } = appState.snapshot;
-    const facts = cacheError === null ? null : errorFacts(cacheError, appState.dialect);
-    const missing = cache === null ? facts?.message ?? "its schema cache cannot be loaded" : null;
+    const members = cacheError === null ? null : errorMembers(cacheError, appState.dialect);
+    const missing = cache === null ? members?.message ?? "its schema cache cannot be loaded" : null;
     const reason = failure() ?? missing;
     if (reason !== null) throw new Error(reason);
   } catch (error) {

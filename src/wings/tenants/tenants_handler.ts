@@ -1,7 +1,7 @@
 /** Handles the requests of a process with tenants: finds the tenant, and forwards the request to it. @module */
 import type { Config } from "../../state/config/options.ts";
 import type { Dialect } from "../../base/dialect.ts";
-import { errorFacts } from "../../base/errors/error_response.ts";
+import { errorMembers } from "../../base/errors/error_response.ts";
 import { tenantErrors } from "./tenant_errors.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import { errorResponseTo, type RequestInfo } from "../../api/handler/handler.ts";
@@ -119,7 +119,7 @@ function refused(
     requestId: null,
     traceId: null,
     spanId: null,
-    code: errorFacts(error, dialect).code,
+    code: errorMembers(error, dialect).code,
   });
   return response;
 }

@@ -4,14 +4,14 @@ import type { Column } from "../../../state/schema_cache/schema_cache.ts";
 export type ValueType = "string" | "boolean" | "integer" | "number" | "array";
 
 /** Description of a type. `type` is absent for JSON, which can be any value. */
-export interface TypeFacts {
+export interface TypeSpec {
   readonly type?: ValueType;
   readonly format: string;
   readonly items?: { readonly type?: ValueType };
 }
 
 /** Types other than strings. All further types are strings whose format is the name of the type. */
-const typesByName: ReadonlyMap<string, TypeFacts> = new Map<string, TypeFacts>([
+const typesByName: ReadonlyMap<string, TypeSpec> = new Map<string, TypeSpec>([
   ["boolean", { type: "boolean", format: "boolean" }],
   ["smallint", { type: "integer", format: "int32" }],
   ["integer", { type: "integer", format: "int32" }],
@@ -24,10 +24,10 @@ const typesByName: ReadonlyMap<string, TypeFacts> = new Map<string, TypeFacts>([
 ]);
 
 /** Returns the description of a type; `name` is its `format_type` text. */
-export function typeFacts(name: string): TypeFacts {
+export function typeSpec(name: string): TypeSpec {
   const element = elementType(name);
   if (element !== null) {
-    const { type } = typeFacts(element);
+    const { type } = typeSpec(element);
     return { type: "array", format: name, items: type === undefined ? {} : { type } };
   }
   return typesByName.get(name) ?? { type: "string", format: name };
@@ -41,7 +41,7 @@ export function elementType(name: string): string | null {
 /** Returns a JSON literal, or text for strings; undefined for other expressions. */
 export function defaultValue({ default: expression, baseType }: Column): unknown {
   if (expression === null) return undefined;
-  const text = typeFacts(baseType).type === "string" ? asString(expression, baseType) : expression;
+  const text = typeSpec(baseType).type === "string" ? asString(expression, baseType) : expression;
   try {
     return JSON.parse(text);
   } catch {

@@ -22,7 +22,7 @@ import {
 } from "./about.ts";
 import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel, DescribedColumn, DescribedRelation } from "./model.ts";
-import { defaultValue, typeFacts } from "./types.ts";
+import { defaultValue, typeSpec } from "./types.ts";
 
 export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers {
   const { scheme, host, basePath } = addressOf(config);
@@ -93,7 +93,7 @@ function definition({ relation, columns }: DescribedRelation): unknown {
 function property({ column, description }: DescribedColumn): unknown {
   const fallback = defaultValue(column);
   return {
-    ...typeFacts(column.baseType),
+    ...typeSpec(column.baseType),
     ...described(description),
     ...(fallback === undefined ? {} : { default: fallback }),
     ...unlessEmpty("enum", column.enumLabels),

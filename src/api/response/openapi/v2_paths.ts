@@ -11,7 +11,7 @@ import {
 import { descriptions } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import type { Parameter, Routine } from "../../../state/schema_cache/schema_cache.ts";
-import { elementType, typeFacts } from "./types.ts";
+import { elementType, typeSpec } from "./types.ts";
 import { batchSchema } from "./batch_schemas.ts";
 
 export const rootPath = {
@@ -127,8 +127,8 @@ export function routinePath(routine: Routine, context: V2RoutineContext): unknow
   const inHeader = optional(headers, "ifNoneMatch", "bookmark");
   const get = { ...about, ...unlessEmpty("parameters", [...inQuery, ...inHeader]) };
   const body = unnamed === null
-    ? { schema: argumentsSchema(routine, (type) => typeFacts(typeName(type))) }
-    : { schema: typeFacts(typeName(unnamed.type)) };
+    ? { schema: argumentsSchema(routine, (type) => typeSpec(typeName(type))) }
+    : { schema: typeSpec(typeName(unnamed.type)) };
   const post = {
     ...about,
     ...(unnamed === null ? {} : { consumes: [rawBodyType(unnamed.type)] }),
@@ -154,16 +154,16 @@ const rawBodyTypes: ReadonlyMap<string, string> = new Map([
 
 /** Returns a query parameter. Arrays and JSON are literals. */
 function queryParameter({ name, required, variadic }: Parameter, typeName: string): unknown {
-  const { type, format } = typeFacts(typeName);
+  const { type, format } = typeSpec(typeName);
   const element = elementType(typeName);
-  const facts = variadic && element !== null
-    ? { type: "array", collectionFormat: "multi", items: itemFacts(element) }
+  const members = variadic && element !== null
+    ? { type: "array", collectionFormat: "multi", items: itemType(element) }
     : { type: type === undefined || type === "array" ? "string" : type, format };
-  return { name: queryName(name), in: "query", required, ...facts };
+  return { name: queryName(name), in: "query", required, ...members };
 }
 
-function itemFacts(element: string): unknown {
-  const { type = "string", format } = typeFacts(element);
+function itemType(element: string): unknown {
+  const { type = "string", format } = typeSpec(element);
   return { type, format };
 }
 

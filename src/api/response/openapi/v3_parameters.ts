@@ -48,7 +48,7 @@ function prefer(...preferences: readonly string[]) {
   return header("Prefer", `Preferences, separated by commas: \`${preferences.join("`, `")}\``);
 }
 
-export interface SharedFacts {
+export interface SharedInput {
   /** The schema of the document. Requests without a profile header use the default schema. */
   readonly schema: string;
   readonly isDefault: boolean;
@@ -56,19 +56,19 @@ export interface SharedFacts {
   readonly bookmarkHeader: string | null;
 }
 
-export function* sharedParameters(facts: SharedFacts): Generator<V3ParameterEntry> {
+export function* sharedParameters(input: SharedInput): Generator<V3ParameterEntry> {
   for (const [name, parameter] of Object.entries(parameters)) {
-    const made = typeof parameter === "function" ? parameter(facts) : parameter;
+    const made = typeof parameter === "function" ? parameter(input) : parameter;
     if (made !== null) yield [`shared.${name}`, made];
   }
 }
 
-function placesOf({ bookmarkHeader }: SharedFacts): readonly string[] {
+function placesOf({ bookmarkHeader }: SharedInput): readonly string[] {
   return bookmarkHeader === null ? [] : ["read=primary"];
 }
 
 function profile(name: string) {
-  return ({ schema, isDefault }: SharedFacts) => ({
+  return ({ schema, isDefault }: SharedInput) => ({
     ...header(name, "Schema that the request is about", { const: schema }),
     required: !isDefault,
   });
@@ -110,13 +110,13 @@ const parameters = {
   before: query("before", "Cursor of the row that the rows precede; empty for the last page"),
   range: header("Range", "First and last row, counted from 0: `0-24`"),
   rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
-  preferRead: (facts: SharedFacts) =>
-    prefer(...counts, "max-rows=fail", ...placesOf(facts), ...always),
+  preferRead: (input: SharedInput) =>
+    prefer(...counts, "max-rows=fail", ...placesOf(input), ...always),
   preferWrite: prefer(...writes, ...counts, ...limits, ...always),
   preferUpdate: prefer(...writes, ...counts, ...limits, "unmatched=fail", ...always),
   preferInsert: prefer(...writes, ...resolutions, ...counts, ...always),
-  preferCall: (facts: SharedFacts) =>
-    prefer(...counts, "max-rows=fail", ...limits, ...placesOf(facts), ...always),
+  preferCall: (input: SharedInput) =>
+    prefer(...counts, "max-rows=fail", ...limits, ...placesOf(input), ...always),
   readProfile: profile("Accept-Profile"),
   writeProfile: profile("Content-Profile"),
   idempotencyKey: header("Idempotency-Key", descriptions.idempotencyKey, {
@@ -125,7 +125,7 @@ const parameters = {
   }),
   ifMatch: header("If-Match", descriptions.ifMatch),
   ifNoneMatch: header("If-None-Match", descriptions.ifNoneMatch),
-  bookmark: ({ bookmarkHeader }: SharedFacts) =>
+  bookmark: ({ bookmarkHeader }: SharedInput) =>
     bookmarkHeader === null ? null : header(bookmarkHeader, descriptions.bookmark),
 };
 

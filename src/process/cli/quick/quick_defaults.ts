@@ -7,7 +7,7 @@ import { programCall } from "../../../base/lib/program_call.ts";
 import { counted } from "../../../base/lib/printable.ts";
 import { quoteIdent } from "../../../base/sql/fragment.ts";
 import { likelySchema } from "../../../state/schema_cache/likely_schema.ts";
-import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
+import type { AnonymousCandidate, QuickServer } from "./quick_server.ts";
 
 /** Returns the defaults that do not depend on the database. */
 export function fixedDefaults(dialect: Dialect): Partial<Config> {
@@ -47,7 +47,7 @@ export interface QuickChoice {
 
 /** Data and choices of quick mode. */
 export interface QuickStart {
-  readonly facts: QuickFacts;
+  readonly server: QuickServer;
   readonly choice: QuickChoice;
   /** The value of `db-read-only`. */
   readonly isReadOnly: boolean;
@@ -58,12 +58,12 @@ export interface QuickStart {
  * a token from other machines would bypass row-level security, or the login role may not set the
  * role.
  */
-export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickChoice {
-  const schemas = options.schemas ?? [likelySchema(facts.schemas) ?? "public"];
-  if (options.anonRole !== null) checkAnonymousRole(facts, options.anonRole);
-  const anonRole = options.anonRole ?? chooseAnonymousRole(facts.candidates, schemas);
+export function chooseDefaults(server: QuickServer, options: QuickOptions): QuickChoice {
+  const schemas = options.schemas ?? [likelySchema(server.schemas) ?? "public"];
+  if (options.anonRole !== null) checkAnonymousRole(server, options.anonRole);
+  const anonRole = options.anonRole ?? chooseAnonymousRole(server.candidates, schemas);
   const isLoginRole = anonRole === null;
-  const power = isLoginRole ? powerOf(facts) : null;
+  const power = isLoginRole ? powerOf(server) : null;
   if (power !== null && !isLoopbackHost(options.host)) {
     throw new Error(
       `requests without a token would run as ${power}: give --anon-role, or run ${programCall()} init`,
@@ -71,13 +71,13 @@ export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickC
   }
   return {
     schemas,
-    anonRole: anonRole ?? facts.user,
+    anonRole: anonRole ?? server.user,
     isLoginRole,
-    hidesExtensionFunctions: isLoginRole && facts.isSuperuser,
+    hidesExtensionFunctions: isLoginRole && server.isSuperuser,
     warnings: [
-      ...(options.schemas === null ? otherSchemas(facts, schemas) : []),
-      ...schemaWarnings(facts, schemas),
-      ...(isLoginRole ? loginRoleWarnings(facts, { schemas, power, options }) : []),
+      ...(options.schemas === null ? otherSchemas(server, schemas) : []),
+      ...schemaWarnings(server, schemas),
+      ...(isLoginRole ? loginRoleWarnings(server, { schemas, power, options }) : []),
       ...(isLoopbackHost(options.host)
         ? []
         : ["Other machines can send requests: the Host header is not checked."]),
@@ -85,7 +85,7 @@ export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickC
   };
 }
 
-function checkAnonymousRole({ maySetAnonRole, user }: QuickFacts, role: string): void {
+function checkAnonymousRole({ maySetAnonRole, user }: QuickServer, role: string): void {
   if (maySetAnonRole === true) return;
   const name = JSON.stringify(role);
   throw new Error(
@@ -105,14 +105,14 @@ function chooseAnonymousRole(
 }
 
 /** Returns how the role bypasses row-level security, as a phrase; null if it does not. */
-function powerOf({ user, isSuperuser, bypassesRls }: QuickFacts): string | null {
+function powerOf({ user, isSuperuser, bypassesRls }: QuickServer): string | null {
   const name = JSON.stringify(user);
   if (isSuperuser) return `superuser ${name}`;
   return bypassesRls ? `role ${name}, which bypasses row-level security` : null;
 }
 
 function schemaWarnings(
-  { schemas }: QuickFacts,
+  { schemas }: QuickServer,
   chosen: readonly string[],
 ): readonly string[] {
   const names = schemas.map(({ name }) => name);
@@ -124,7 +124,7 @@ function schemaWarnings(
 
 /** Lists the schemas that are not exposed. */
 function otherSchemas(
-  { schemas }: QuickFacts,
+  { schemas }: QuickServer,
   [chosen]: readonly string[],
 ): readonly string[] {
   const others = schemas.filter(({ name }) => name !== chosen);
@@ -141,7 +141,7 @@ const outsideEffects = "Functions that a superuser calls may act outside of the 
   "write files, run programs, connect elsewhere.";
 
 function loginRoleWarnings(
-  { user, schemas, isSuperuser }: QuickFacts,
+  { user, schemas, isSuperuser }: QuickServer,
   { schemas: chosen, power, options: { host } }: {
     readonly schemas: readonly string[];
     readonly power: string | null;

@@ -10,7 +10,7 @@ import { printError } from "../../../base/observe/output.ts";
 import { stderr } from "../../../base/observe/standard_streams.ts";
 import { version } from "../../../base/version.ts";
 import type { QuickStart } from "./quick_defaults.ts";
-import { readExample } from "./quick_facts.ts";
+import { readExample } from "./quick_server.ts";
 
 /** Events of a normal start, which the banner replaces. */
 const startKinds: ReadonlySet<Observation["kind"]> = new Set([
@@ -100,7 +100,7 @@ function printAdvice({ message, details }: ReportedError): void {
 }
 
 /** The contents of the banner. */
-export interface BannerFacts extends QuickStart {
+export interface Banner extends QuickStart {
   /** Addresses with ports, as bound by the servers; `admin` may be null. */
   readonly api: string;
   readonly admin: string | null;
@@ -111,7 +111,7 @@ export interface BannerFacts extends QuickStart {
 }
 
 export function bannerText(
-  { facts, choice, isReadOnly, api, admin, relations, functions, example }: BannerFacts,
+  { server, choice, isReadOnly, api, admin, relations, functions, example }: Banner,
 ): string {
   const origin = originOf(api);
   const page = admin === null ? "" : `   console ${originOf(admin)}`;
@@ -120,15 +120,15 @@ export function bannerText(
   }`;
   const lines = [
     `${svcDialect.productToken} ${version}  →  ${origin}${page}`,
-    `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
+    `${server.database} on PostgreSQL ${server.version} as ${JSON.stringify(server.user)}, ` +
     `${schemas}: ${counted(relations, "relation")}, ${counted(functions, "function")}`,
     // The role is not repeated if requests run as the login role, because a warning contains it.
     ...(choice.isLoginRole
       ? []
       : [`Requests without a token run as ${JSON.stringify(choice.anonRole)}`]),
     ...choice.warnings.map((warning) => `! ${warning}`),
-    ...(facts.isStandby ? ["! The server is a standby: requests can only read."] : []),
-    ...(facts.isReadOnly ? [`! ${readOnlyWarning(isReadOnly)}`] : []),
+    ...(server.isStandby ? ["! The server is a standby: requests can only read."] : []),
+    ...(server.isReadOnly ? [`! ${readOnlyWarning(isReadOnly)}`] : []),
     ...(example === null ? [] : [`Try:  curl '${origin}/${encodeURIComponent(example)}?limit=3'`]),
   ];
   return lines.join("\n");

@@ -1,7 +1,7 @@
 /** Codecs that several options use. @module */
 import { isHeaderName } from "../../../base/errors/http_text.ts";
 import { isHost, isMcpPath, isOrigin, isSocketPath } from "../checks.ts";
-import { integer, list, type ListFacts, text } from "../codecs.ts";
+import { integer, list, type ListFormat, text } from "../codecs.ts";
 
 /** A name in the database; `what` is the kind of object. */
 export const name = (what: string) => text({ type: "text", expected: `${what} in quotes` });
@@ -32,11 +32,11 @@ export const endpointPath = (example: string) =>
     check: isMcpPath,
   });
 
-export const origins = (facts: Partial<ListFacts> = {}) =>
+export const origins = (format: Partial<ListFormat> = {}) =>
   list({
     expected: 'origins in quotes, separated by commas, such as "https://example.com"',
     check: isOrigin,
-    ...facts,
+    ...format,
   });
 
 export const port = integer({ min: 0, max: 65535 });

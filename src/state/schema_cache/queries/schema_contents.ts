@@ -2,7 +2,7 @@
 import { isNotOfExtension } from "./extensions.ts";
 
 /**
- * Common table expression `contents`: the user-defined schemas with `SchemaFacts`, and with the number of
+ * Common table expression `contents`: the user-defined schemas with `SchemaSize`, and with the number of
  * relations that the role of the connection owns.
  */
 export const schemaContents = `

@@ -47,7 +47,7 @@ type RightsRow = readonly [
 type Below = readonly [past: List, bounded: List, missing: List, unread: number, writes: number];
 
 /** The result of the query. */
-export interface AccessFacts {
+export interface AccessResult {
   readonly roles: readonly (readonly [name: string, quoted: string])[];
   readonly objects: readonly AccessRow[];
 }

@@ -3,9 +3,9 @@ import type { Config } from "../../../state/config/options.ts";
 import { readJson } from "../../../database/read_rows.ts";
 import type { Database } from "../../../database/database.ts";
 import {
-  type AccessFacts,
   type AccessPolicy,
   accessQuery,
+  type AccessResult,
   type AccessRow,
 } from "./access_query.ts";
 
@@ -34,7 +34,7 @@ export interface AccessCell {
 /** The cells of all roles. */
 export interface AccessMatrix {
   /** Roles of requests by name. */
-  readonly roles: AccessFacts["roles"];
+  readonly roles: AccessResult["roles"];
   /** Sorted by the code units of the relation, then by action, then by role. */
   readonly cells: readonly AccessCell[];
 }
@@ -53,14 +53,14 @@ export async function readAccess(database: Database, input: AccessInput): Promis
   const { config, role = null, limit } = input;
   const lists = [config.dbSchemas, config.dbExtraSearchPath].map((names) => JSON.stringify(names));
   const params = [...lists, role ?? config.dbAnonRole, role, limit?.toString() ?? null];
-  const facts = await readJson<AccessFacts>(
+  const result = await readJson<AccessResult>(
     database,
     { text: settingsQuery, params: [], use: "none" },
     { text: accessQuery, params, use: "rows" },
   );
-  const cells = facts.objects.flatMap((row) => cellsOf(row, facts.roles, config.dbReadOnly));
+  const cells = result.objects.flatMap((row) => cellsOf(row, result.roles, config.dbReadOnly));
   cells.sort((a, b) => a.relation < b.relation ? -1 : a.relation > b.relation ? 1 : 0);
-  return { roles: facts.roles, cells };
+  return { roles: result.roles, cells };
 }
 
 const settingsQuery =
@@ -85,7 +85,7 @@ function no(reason: string, ...sql: readonly string[]): Verdict {
   return { ...all, may: "no", reason, sql: sql.length === 0 ? null : sql.join("\n") };
 }
 
-function cellsOf(row: AccessRow, roles: AccessFacts["roles"], isReadOnly: boolean): AccessCell[] {
+function cellsOf(row: AccessRow, roles: AccessResult["roles"], isReadOnly: boolean): AccessCell[] {
   const [schema, relation, events, , , , rights] = row;
   const isFunction = relation.endsWith(")");
   return actions.filter(([word]) => (word === "execute") === isFunction).flatMap((action) =>

@@ -1,15 +1,15 @@
 /** The findings in the catalogue: level and message of each. @module */
 import { nearest } from "../../../base/lib/nearest.ts";
 import { type Finding, type FindingLevel } from "./finding.ts";
-import type { CatalogueFacts } from "./query.ts";
+import type { Catalogue } from "./query.ts";
 
 /** A finding, and the names and words for its message. Names are quoted for SQL. */
-interface FindingFacts {
+interface FindingValues {
   readonly subject: string;
   readonly roles: readonly string[];
   readonly objects: readonly (string | null)[];
   readonly hasSql: boolean;
-  readonly catalogue: CatalogueFacts;
+  readonly catalogue: Catalogue;
   readonly program: string;
 }
 
@@ -59,7 +59,7 @@ index-duplicate info the index {subject} finds the rows that {objects} finds
 no-primary-key info {subject} has no primary key: requests have neither PUT nor cursors
 `;
 
-const parts: Readonly<Record<string, (facts: FindingFacts) => string>> = {
+const parts: Readonly<Record<string, (values: FindingValues) => string>> = {
   subject: ({ subject }) => subject,
   roles: ({ roles }) => list(roles),
   objects: ({ objects }) => list(objects),
@@ -79,14 +79,14 @@ const parts: Readonly<Record<string, (facts: FindingFacts) => string>> = {
   writes: unboundWrites,
 };
 
-function missingFunction({ subject, roles, objects, catalogue }: FindingFacts): string {
+function missingFunction({ subject, roles, objects, catalogue }: FindingValues): string {
   const [name, signature, procedure] = objects;
   if (signature) return `${list(roles)} may not call ${signature}, the ${subject}`;
   if (procedure) return `${name}, the ${subject}, is a procedure: it must be a function`;
   return `${name}, the ${subject}, does not exist` + functionSuggestion(name!, catalogue.functions);
 }
 
-function unboundWrites({ subject, roles, objects: [first, ...others] }: FindingFacts): string {
+function unboundWrites({ subject, roles, objects: [first, ...others] }: FindingValues): string {
   const every = `${list(roles)} may write every row of ${subject}: `;
   const past = "with the rights of its owner, past policies";
   if (first === undefined) return `${every}add policies that name the rows`;
@@ -98,7 +98,7 @@ function unboundWrites({ subject, roles, objects: [first, ...others] }: FindingF
 /** Returns the findings of the catalogue, in the order of the table. Advice begins with `program`,
  * the words that start the program. */
 export function catalogueFindings(
-  catalogue: CatalogueFacts,
+  catalogue: Catalogue,
   program: string,
 ): readonly Finding[] {
   return texts.trim().split("\n").flatMap((line) => {
@@ -107,12 +107,12 @@ export function catalogueFindings(
     return catalogue.rows.filter((row) => row[0] === name).map(
       ([, anonymous, subject, roles, objects, statements]): Finding => {
         const hasSql = statements.length > 0;
-        const facts = { subject, roles, objects, hasSql, catalogue, program };
+        const values = { subject, roles, objects, hasSql, catalogue, program };
         return {
           name,
           level: (anonymous ? level : others)!,
           subject,
-          message: text.replace(/\{(\w+)\}/g, (_, part: string) => parts[part]!(facts)),
+          message: text.replace(/\{(\w+)\}/g, (_, part: string) => parts[part]!(values)),
           sql: hasSql ? statements.join("\n") : null,
         };
       },

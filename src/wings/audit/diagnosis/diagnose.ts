@@ -8,10 +8,10 @@ import { catalogueFindings } from "./catalogue_findings.ts";
 import { policyFindings } from "./policy_findings.ts";
 import { agentFindings, settingFindings } from "./setting_findings.ts";
 import { type Finding, findingLevels } from "./finding.ts";
-import { type CatalogueFacts, diagnosisStatements, distributedStatement } from "./query.ts";
+import { type Catalogue, diagnosisStatements, distributedStatement } from "./query.ts";
 
 /** Reads the catalogue. Rejects if the database cannot be reached. */
-export async function readCatalogue(database: Database, config: Config): Promise<CatalogueFacts> {
+export async function readCatalogue(database: Database, config: Config): Promise<Catalogue> {
   const isDistributed = (await valuesOf(database, [distributedStatement]))[0] === "t";
   const values = await valuesOf(database, diagnosisStatements(config, { isDistributed }));
   const [catalogue, others = []] = values.map((text) => JSON.parse(text));
@@ -47,7 +47,7 @@ export interface DiagnosisInput {
 
 /** Lists the findings, errors first. */
 export function findingsOf(
-  catalogue: CatalogueFacts,
+  catalogue: Catalogue,
   { config, program }: DiagnosisInput,
 ): readonly Finding[] {
   const indexes = new Set<string | null>();

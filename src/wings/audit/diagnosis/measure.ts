@@ -5,7 +5,7 @@ import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { catalogueSql, compile, type Sql, sql } from "../../../base/sql/fragment.ts";
 import type { Finding } from "./finding.ts";
 import { type Experiment, policyFindings } from "./policy_findings.ts";
-import type { CatalogueFacts, CatalogueRow } from "./query.ts";
+import type { Catalogue, CatalogueRow } from "./query.ts";
 
 /** Maximum number of rows in a table that is measured. */
 const maxRows = 1_000_000;
@@ -14,7 +14,7 @@ const maxRows = 1_000_000;
 export async function measureFindings(
   database: Database,
   findings: readonly Finding[],
-  catalogue: CatalogueFacts,
+  catalogue: Catalogue,
 ): Promise<readonly Finding[]> {
   const experiments = new Map([
     ...policyFindings(catalogue).map(([finding, experiment]) =>

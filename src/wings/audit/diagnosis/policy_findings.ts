@@ -1,10 +1,10 @@
 /** Findings in conditions of policies, and how to measure the gain of their SQL. @module */
 import type { Finding } from "./finding.ts";
 import { readPolicyText } from "./policy_text.ts";
-import type { CatalogueFacts, PolicyFacts } from "./query.ts";
+import type { Catalogue, CostlyPolicy } from "./query.ts";
 
 /** Two conditions to compare, or an index to test. All texts are SQL from the catalogue. */
-export interface Experiment extends Pick<PolicyFacts, "relation" | "owner" | "rows"> {
+export interface Experiment extends Pick<CostlyPolicy, "relation" | "owner" | "rows"> {
   readonly change: { readonly before: string; readonly after: string } | {
     readonly columns: string;
   };
@@ -17,7 +17,7 @@ export type PolicyFinding = readonly [finding: Finding, experiment: Experiment |
 const warnedRows = 10_000;
 
 export function policyFindings(
-  { policies, volatileFunctions }: Pick<CatalogueFacts, "policies" | "volatileFunctions">,
+  { policies, volatileFunctions }: Pick<Catalogue, "policies" | "volatileFunctions">,
 ): readonly PolicyFinding[] {
   const volatile = new Set(volatileFunctions);
   return policies.flatMap((policy) => {
@@ -33,7 +33,7 @@ export function policyFindings(
 }
 
 function perRowFinding(
-  { label, policy, relation, owner, rows, isVolatile, conditions }: PolicyFacts,
+  { label, policy, relation, owner, rows, isVolatile, conditions }: CostlyPolicy,
   read: readonly (ReturnType<typeof readPolicyText> | null)[],
 ): PolicyFinding {
   const isSafe = !isVolatile && read.every((each) => !each?.count || each.wrapped !== null);
@@ -52,7 +52,7 @@ function perRowFinding(
 
 /** Lists columns that a policy compares with one value, so that an index would help. */
 function indexFindings(
-  { label, relation, owner, rows, columns, isPartitioned, conditions: [condition] }: PolicyFacts,
+  { label, relation, owner, rows, columns, isPartitioned, conditions: [condition] }: CostlyPolicy,
 ): readonly PolicyFinding[] {
   const text = condition ?? "";
   const isCompared = (operand: string) =>

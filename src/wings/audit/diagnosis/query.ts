@@ -4,7 +4,7 @@ import { type Config, valueOf } from "../../../state/config/options.ts";
 import { notifyPattern, reloadTriggerQuery } from "../../../state/schema_cache/reload_trigger.ts";
 import { distributedChecks, workersQuery } from "./queries/distributed_checks.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
-import { indexChecks, indexInputs, policyFacts } from "./queries/index_checks.ts";
+import { costlyPolicies, indexChecks, indexInputs } from "./queries/index_checks.ts";
 import { liveCheck, liveInputs } from "./queries/live_checks.ts";
 import { policyChecks, policyInputs } from "./queries/policy_checks.ts";
 import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
@@ -22,7 +22,7 @@ export type CatalogueRow = readonly [
   statements: readonly string[],
 ];
 
-export interface CatalogueFacts {
+export interface Catalogue {
   readonly rows: readonly CatalogueRow[];
   /** Number of the version, such as 180004. */
   readonly version: number;
@@ -45,13 +45,13 @@ export interface CatalogueFacts {
   readonly hasReloadTrigger: boolean;
   /** Relations of exposed schemas that `mcp-path` hides, quoted for SQL. */
   readonly hiddenRelations: readonly string[];
-  readonly policies: readonly PolicyFacts[];
+  readonly policies: readonly CostlyPolicy[];
   /** Functions of PostgreSQL whose result differs from row to row. */
   readonly volatileFunctions: readonly string[];
 }
 
 /** A policy that calls functions, or that uses columns without an index. Names are quoted for SQL. */
-export interface PolicyFacts {
+export interface CostlyPolicy {
   /** `doc_own on api.doc` */
   readonly label: string;
   readonly policy: string;
@@ -80,7 +80,7 @@ export type DiagnosisConfig = Pick<
   | "dbChannel"
 >;
 
-/** Returns the statements of a diagnosis. Their values are {@linkcode CatalogueFacts} and, with Citus, further rows. */
+/** Returns the statements of a diagnosis. Their values are {@linkcode Catalogue} and, with Citus, further rows. */
 export function diagnosisStatements(
   config: DiagnosisConfig,
   { isDistributed }: { readonly isDistributed: boolean },
@@ -140,10 +140,10 @@ function diagnosisQuery(checks: readonly string[]): string {
 ${[relationInputs, policyInputs, indexInputs, liveInputs].map((text) => text.trim()).join(",\n")},
 findings (name, anonymous, subject, roles, objects, statements) as (
 ${[...commonChecks, ...checks].join("\nunion all\n")}
-)${factsQuery}`;
+)${catalogueQuery}`;
 }
 
-const factsQuery = `,
+const catalogueQuery = `,
 user_schemas as (
   select n.oid, n.nspname from pg_namespace n
   where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
@@ -193,7 +193,7 @@ select json_build_object(
     from schemas s join pg_class c on c.relnamespace = s.oid
     where s.exposed and c.relname = $6::text and c.relkind in ('r', 'p', 'v', 'm', 'f')
   ),
-  'policies', ${policyFacts},
+  'policies', ${costlyPolicies},
   'volatileFunctions', (
     select json_agg(distinct quote_ident(p.proname)) from pg_proc p
     where p.pronamespace = 'pg_catalog'::regnamespace and p.provolatile = 'v'

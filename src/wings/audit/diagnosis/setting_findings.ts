@@ -6,13 +6,13 @@ import { quoteIdent } from "../../../base/sql/fragment.ts";
 import { reloadTriggerSql } from "../../../state/schema_cache/reload_trigger.ts";
 import type { Finding } from "./finding.ts";
 import { maxRoles } from "./queries/inputs.ts";
-import type { CatalogueFacts } from "./query.ts";
+import type { Catalogue } from "./query.ts";
 
 /** Oldest supported version of PostgreSQL, as `server_version_num`. */
 const minVersion = 140_000;
 
 /** Lists the findings. Findings that make requests fail come first. */
-export function settingFindings(catalogue: CatalogueFacts, config: Config): readonly Finding[] {
+export function settingFindings(catalogue: Catalogue, config: Config): readonly Finding[] {
   const findings = [
     versionFinding(catalogue),
     limitsFinding(catalogue, config),
@@ -28,7 +28,7 @@ export function settingFindings(catalogue: CatalogueFacts, config: Config): read
   return findings.filter((finding) => finding !== null);
 }
 
-function versionFinding({ version }: CatalogueFacts): Finding | null {
+function versionFinding({ version }: Catalogue): Finding | null {
   if (version >= minVersion) return null;
   const number = `${Math.trunc(version / 10_000)}.${version % 10_000}`;
   return note("version", "error", {
@@ -37,7 +37,7 @@ function versionFinding({ version }: CatalogueFacts): Finding | null {
   });
 }
 
-function standbyFinding({ isStandby }: CatalogueFacts): Finding | null {
+function standbyFinding({ isStandby }: Catalogue): Finding | null {
   if (!isStandby) return null;
   return note("standby", "info", {
     subject: "server",
@@ -48,7 +48,7 @@ function standbyFinding({ isStandby }: CatalogueFacts): Finding | null {
 /** Warns that the service turns `default_transaction_read_only` off on its connections. Only
  * `db-read-only` forbids writes. */
 function readOnlyFinding(
-  { isReadOnly, isStandby, login }: CatalogueFacts,
+  { isReadOnly, isStandby, login }: Catalogue,
   { dbReadOnly }: Config,
 ): Finding | null {
   if (!isReadOnly || isStandby || dbReadOnly) return null;
@@ -91,7 +91,7 @@ function cookieOriginsFinding(config: Config): Finding | null {
 
 /** Reports a missing event trigger, unless the database is embedded: no other session can change its schema. */
 function triggerFinding(
-  { hasReloadTrigger, isStandby }: CatalogueFacts,
+  { hasReloadTrigger, isStandby }: Catalogue,
   { dbUri, dbSchemaWatch, dbChannel, dbChannelEnabled }: Config,
 ): Finding | null {
   const isNeeded = dbSchemaWatch === "notify" && dbChannelEnabled && !isEmbedded(dbUri);
@@ -107,7 +107,7 @@ function triggerFinding(
 }
 
 /** Warns of missing limits, unless only this machine can reach the server. */
-function limitsFinding({ rolesWithoutTimeout }: CatalogueFacts, config: Config): Finding | null {
+function limitsFinding({ rolesWithoutTimeout }: Catalogue, config: Config): Finding | null {
   if (config.serverUnixSocket !== null || isLoopbackHost(config.serverHost)) return null;
   const unlimited = rolesWithoutTimeout.filter((role) => !isTimed(role, config));
   const missing = [
@@ -149,7 +149,7 @@ function adminFinding(config: Config): Finding | null {
   });
 }
 
-function rolesFinding({ uncheckedRoles, login }: CatalogueFacts): Finding | null {
+function rolesFinding({ uncheckedRoles, login }: Catalogue): Finding | null {
   if (uncheckedRoles === 0) return null;
   return note("roles-unchecked", "info", {
     subject: login,
@@ -178,7 +178,7 @@ interface AgentConfig extends Config {
 
 /** Lists findings in the options of the endpoint for agents; empty if the endpoint is off. */
 export function agentFindings(
-  { hiddenRelations }: Pick<CatalogueFacts, "hiddenRelations">,
+  { hiddenRelations }: Pick<Catalogue, "hiddenRelations">,
   ofProcess: Config,
 ): readonly Finding[] {
   const config = ofProcess as AgentConfig;

@@ -28,7 +28,7 @@ import {
 import {
   filledSchemas,
   likelySchema,
-  type SchemaFacts,
+  type SchemaSize,
 } from "../../../state/schema_cache/likely_schema.ts";
 import { idempotencyTable, theseSchemas } from "./init_sql.ts";
 import { ask, confirm, isInteractive } from "./prompt.ts";
@@ -124,7 +124,7 @@ function nameChooser(asks: boolean) {
 /** Returns the schemas from the flag or the answer. Otherwise chooses the likely one and prints it. */
 function chooseSchemas(
   flag: string | undefined,
-  schemas: readonly SchemaFacts[],
+  schemas: readonly SchemaSize[],
   asks: boolean,
 ): readonly string[] {
   const likely = likelySchema(schemas) ?? defaultNames.schema;
@@ -155,7 +155,7 @@ function printMissing(names: readonly string[], schemas: readonly string[]): rea
   return names;
 }
 
-function printSchemas(schemas: readonly SchemaFacts[]): void {
+function printSchemas(schemas: readonly SchemaSize[]): void {
   const lines = filledSchemas(schemas).map(({ name, relations, functions }) =>
     `  ${name}: ${counted(relations, "relation")}, ${counted(functions, "function")}\n`
   );

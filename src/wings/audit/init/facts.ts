@@ -2,7 +2,7 @@
 import { readJson } from "../../../database/read_rows.ts";
 import type { Database } from "../../../database/database.ts";
 import { refersToUser } from "../diagnosis/queries/user_columns.ts";
-import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
+import type { SchemaSize } from "../../../state/schema_cache/likely_schema.ts";
 import { isNotOfExtension } from "../../../state/schema_cache/queries/extensions.ts";
 import { schemaContents } from "../../../state/schema_cache/queries/schema_contents.ts";
 
@@ -16,7 +16,7 @@ export interface ServerFacts {
   /** Roles whose names begin with the name of the usual login role. */
   readonly loginRoles: readonly string[];
   /** User-defined schemas; schemas with relations or functions come first. */
-  readonly schemas: readonly SchemaFacts[];
+  readonly schemas: readonly SchemaSize[];
 }
 
 /** A role that exists. */

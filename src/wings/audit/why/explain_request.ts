@@ -18,7 +18,7 @@ import { compile, sql } from "../../../base/sql/fragment.ts";
 import { nameText } from "../../../base/sql/name_text.ts";
 import { relationOf } from "../../../api/transaction/data_plan.ts";
 import { DryRun } from "./dry_run.ts";
-import { needsOf, routineFactsQuery, type TableFacts, tableFactsQuery } from "./needs.ts";
+import { needsOf, routineTraitsQuery, type TableTraits, tableTraitsQuery } from "./needs.ts";
 import { leftOutOf, type ReadTexts, rowResults } from "./row_results.ts";
 import { answerLines, type Outcome, relationLines, rowLines } from "./wording.ts";
 
@@ -55,31 +55,31 @@ export async function explainRequest(
     database,
     dry.transaction!.statements.filter(({ role }) => role === "settings"),
   );
-  const readFacts = readerOf(database, []);
+  const readTraits = readerOf(database, []);
   const { plan } = planned.planned;
   const access = await readAccess(database, { config, role });
   const cellsOf = (name: string | null) =>
     new Map(access.cells.flatMap((cell) => cell.relation === name ? [[cell.action, cell]] : []));
   if (plan.kind === "call") {
-    const [text = "[]"] = await readFacts(routineFactsQuery(plan.call.routine));
+    const [text = "[]"] = await readTraits(routineTraitsQuery(plan.call.routine));
     const [name = null, runsAs]: readonly (string | null)[] = JSON.parse(text);
     return [...answerLines(outcome), ...callLines(cellsOf(name), runsAs ?? role)].map(printable);
   }
   const relation = relationOf(plan)!;
   const cells = cellsOf(nameText(relation.schema, relation.name));
-  const [text = "null"] = await readFacts(tableFactsQuery(relation, role));
-  const facts: TableFacts | null = JSON.parse(text);
-  const report = facts === null
+  const [text = "null"] = await readTraits(tableTraitsQuery(relation, role));
+  const traits: TableTraits | null = JSON.parse(text);
+  const report = traits === null
     ? null
     : hiddenRows === "none"
     ? "to see hidden rows: svc why, or admin-sign-in"
-    : await rowResults(plan, { relation, facts, cells, read });
+    : await rowResults(plan, { relation, traits, cells, read });
   const rows = typeof report === "string" ? null : report;
   const leftOut = plan.kind === "read" ? await leftOutOf(plan.read, received.rows, read) : "";
   return [
     ...answerLines({ ...outcome, rows, leftOut }),
-    ...relationLines(cells, needsOf(plan), facts),
-    ...typeof report === "string" ? [report] : rowLines(rows ?? [], relation.primaryKey, facts),
+    ...relationLines(cells, needsOf(plan), traits),
+    ...typeof report === "string" ? [report] : rowLines(rows ?? [], relation.primaryKey, traits),
   ].map(printable);
 }
 

@@ -48,7 +48,7 @@ function planNeeds(plan: RowPlan): readonly PlanNeed[] {
 }
 
 /** Properties of a table. */
-export interface TableFacts {
+export interface TableTraits {
   readonly owner: string;
   /** Columns of the table that a policy reads, by the policy's quoted name. */
   readonly policyColumns: Readonly<Record<string, readonly string[]>> | null;
@@ -59,8 +59,8 @@ export interface TableFacts {
   readonly generated: Readonly<Record<string, string>> | null;
 }
 
-/** Returns the query for the {@linkcode TableFacts} of a role as JSON; no row for views and foreign tables. */
-export function tableFactsQuery({ schema, name }: QualifiedName, role: string): Sql {
+/** Returns the query for the {@linkcode TableTraits} of a role as JSON; no row for views and foreign tables. */
+export function tableTraitsQuery({ schema, name }: QualifiedName, role: string): Sql {
   return sql`select pg_catalog.json_build_object('owner', pg_catalog.pg_get_userbyid(c.relowner),
   'policyColumns', (select pg_catalog.json_object_agg(pg_catalog.quote_ident(p.polname), array(
       select distinct k.attname from pg_depend d
@@ -87,7 +87,7 @@ where n.nspname = ${param(schema)} and c.relname = ${param(name)} and c.relkind 
 }
 
 /** Returns the query for a function's name in the access matrix, and for the owner if it runs as owner. */
-export function routineFactsQuery({ schema, name, parameters }: Routine): Sql {
+export function routineTraitsQuery({ schema, name, parameters }: Routine): Sql {
   const types = parameters.map(({ type }) => type).join(", ");
   return sql`select pg_catalog.json_build_array(
   pg_catalog.format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid)),

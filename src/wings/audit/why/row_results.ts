@@ -19,7 +19,7 @@ import {
   or,
 } from "../../../base/sql/fragment.ts";
 import { param, quoteIdent, type Sql, sql } from "../../../base/sql/fragment.ts";
-import { needsOf, type RowPlan, type TableFacts } from "./needs.ts";
+import { needsOf, type RowPlan, type TableTraits } from "./needs.ts";
 import type { WrittenRows } from "../../../api/plan/write/written_column.ts";
 
 type Texts = readonly string[];
@@ -32,7 +32,7 @@ export type Cells = ReadonlyMap<AccessCell["action"], AccessCell>;
 
 interface RowSource {
   readonly relation: Relation;
-  readonly facts: TableFacts;
+  readonly traits: TableTraits;
   readonly cells: Cells;
   readonly read: ReadTexts;
 }
@@ -91,9 +91,9 @@ async function insertedRows(
   source: RowSource,
 ) {
   if (nested !== null) throw new RowsNotShown("rows not shown: the insert is nested");
-  const { relation: { schema, name }, facts } = source;
+  const { relation: { schema, name }, traits } = source;
   const type = ident(schema, name);
-  const base = sql`pg_catalog.jsonb_populate_record(null::${type}, ${objectOf(facts.defaults)})`;
+  const base = sql`pg_catalog.jsonb_populate_record(null::${type}, ${objectOf(traits.defaults)})`;
   const added = await newRows(source, rows, base, [""]);
   const key = conflict?.resolution === "merge" ? conflict.target.columns : null;
   if (key === null || added.length === 0) return { met: [], added };
@@ -110,7 +110,7 @@ async function insertedRows(
 
 /** Reads rows as the owner, in the text form of the composite type. */
 async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
-  const { relation: { schema, name, columns }, facts: { owner }, read } = source;
+  const { relation: { schema, name, columns }, traits: { owner }, read } = source;
   const builtIn = columns.filter((c) => !c.baseType.includes(".") || c.enumLabels.length > 0);
   const paths = [[name], [schema, name], ...builtIn.map((column) => [name, column.name])];
   const names = new Set(paths.map((parts) => parts.map(quoteIdent).join(".")));
@@ -136,7 +136,7 @@ from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
 /** Builds new rows as the caller, for each `v` of `from` and each object of the body. A row is
  * `base`, then the values of the body, then generated columns. */
 async function newRows(
-  { relation: { schema, name }, facts, read }: RowSource,
+  { relation: { schema, name }, traits, read }: RowSource,
   { json, shape, columns, defaults }: WrittenRows,
   base: Sql,
   from: Texts,
@@ -154,11 +154,11 @@ async function newRows(
       select coalesce(pg_catalog.jsonb_object_agg(k, b -> k) filter (where ${isSet}), '{}')
       from pg_catalog.jsonb_array_elements_text(${names}::pg_catalog.jsonb) k)) r limit 20
 ) as ${alias} cross join lateral
-  pg_catalog.jsonb_populate_record((${alias}.*)::${type}, ${objectOf(facts.generated)}) g`);
+  pg_catalog.jsonb_populate_record((${alias}.*)::${type}, ${objectOf(traits.generated)}) g`);
 }
 
 /** Renders an object of expressions from the catalogue. */
-function objectOf(expressions: TableFacts["defaults"]): Sql {
+function objectOf(expressions: TableTraits["defaults"]): Sql {
   const members = Object.entries(expressions ?? {}).map(([column, text]) =>
     sql`pg_catalog.jsonb_build_object(${literal(column)}, ${catalogueSql(text)})`
   );

@@ -3,7 +3,7 @@ import { policyFormula } from "../access/cell_text.ts";
 import { type CaseAnswer, rowsText } from "../policy_test/expectation.ts";
 import { nameText } from "../../../base/sql/name_text.ts";
 import type { DryRun } from "./dry_run.ts";
-import type { Need, TableFacts } from "./needs.ts";
+import type { Need, TableTraits } from "./needs.ts";
 import { type Cells, maxRows, type RowResult } from "./row_results.ts";
 
 /** The response to a request, and the rows that it concerns; null if unknown. */
@@ -43,7 +43,7 @@ export function answerLines({ answer, dry, role, rows, leftOut }: Outcome): read
 export function relationLines(
   cells: Cells,
   needs: readonly Need[],
-  facts: TableFacts | null,
+  traits: TableTraits | null,
 ): readonly string[] {
   const used = [...new Set(needs.map(({ action }) => action))]
     .flatMap((action) => cells.get(action) ?? []);
@@ -60,7 +60,7 @@ export function relationLines(
     return list === "" ? [] : [`grant ${action} (${list}) on ${relation} to ${role};${choice}`];
   });
   const denied = used.flatMap(({ role, policies }) =>
-    policies.flatMap(({ name }) => facts?.deniedFunctions?.[name] ?? [])
+    policies.flatMap(({ name }) => traits?.deniedFunctions?.[name] ?? [])
       .map((name) => ({ name, grant: `grant execute on function ${name} to ${role};` }))
   );
   const texts = [
@@ -87,7 +87,7 @@ export function relationLines(
 export function rowLines(
   rows: readonly RowResult[],
   key: readonly string[],
-  facts: TableFacts | null,
+  traits: TableTraits | null,
 ): readonly string[] {
   const failed = rows.filter(({ isAllowed }) => !isAllowed).slice(0, 5);
   return failed.flatMap(({ kind, values, policies }) => {
@@ -96,7 +96,7 @@ export function rowLines(
     const label = kind === "new row" ? kind : names.map((name) => text(name, "=")).join(" ");
     return policies.map(({ name, expression, result }, at) => {
       const start = at === 0 ? label : " ".repeat(label.length);
-      const read = (facts?.policyColumns?.[name] ?? []).map((column) => text(column, " = "));
+      const read = (traits?.policyColumns?.[name] ?? []).map((column) => text(column, " = "));
       const reason = result === "true" ? "" : `: ${[unfolded(expression), ...read].join(", ")}`;
       return `  ${start}  ${name} ${result}${reason}`;
     });

@@ -37,16 +37,16 @@ export function HealthPage(): View {
         <h1>Health</h1>
         <p class="muted">${state.name} ${state.version}, dialect ${state.dialect}</p>
       </header>
-      <${Facts} ...${{ state }} />
+      <${Cards} ...${{ state }} />
       <${Findings} />
       <${Configuration} />
     </div>
   `;
 }
 
-function Facts({ state }: { readonly state: ConsoleState }): View {
+function Cards({ state }: { readonly state: ConsoleState }): View {
   const { api, database, schemaCache, uptime, rss } = state;
-  const facts: readonly (readonly [name: string, value: string, level?: string])[] = [
+  const cards: readonly (readonly [name: string, value: string, level?: string])[] = [
     ["API", api.live ? "live" : "not listening", api.live ? "good" : "bad"],
     ["Database", database.ready ? "ready" : "unreachable", database.ready ? "good" : "bad"],
     ["PostgreSQL", `${database.version ?? "unknown"}${database.standby ? ", standby" : ""}`],
@@ -60,7 +60,7 @@ function Facts({ state }: { readonly state: ConsoleState }): View {
   ];
   return html`
     <dl class="cards">
-      ${facts.map(([name, value, level]) =>
+      ${cards.map(([name, value, level]) =>
         html`
           <div class="box card" key=${name}>
             <dt>${name}</dt>

@@ -3,7 +3,7 @@ import { isJsonObject } from "../../../base/lib/json_object.ts";
 
 /** A node of a plan. Numbers of rows are totals over all loops. */
 export interface PlanNode {
-  readonly facts: Readonly<Record<string, unknown>>;
+  readonly json: Readonly<Record<string, unknown>>;
   readonly planRows: number;
   /** Null without ANALYZE. */
   readonly actualRows: number | null;
@@ -49,28 +49,28 @@ interface PlanPlace {
   readonly processes: number;
 }
 
-function nodeOf(facts: PlanNode["facts"], { isCutShort, processes }: PlanPlace): PlanNode {
+function nodeOf(json: PlanNode["json"], { isCutShort, processes }: PlanPlace): PlanNode {
   const below: PlanPlace = {
-    isCutShort: facts["Node Type"] === "Limit" || isCutShort,
-    processes: processes + (numberOf(facts["Workers Launched"]) ?? 0),
+    isCutShort: json["Node Type"] === "Limit" || isCutShort,
+    processes: processes + (numberOf(json["Workers Launched"]) ?? 0),
   };
-  const children = (Array.isArray(facts.Plans) ? facts.Plans : []).filter(isJsonObject)
+  const children = (Array.isArray(json.Plans) ? json.Plans : []).filter(isJsonObject)
     .map((each) => nodeOf(each, below));
-  const loops = numberOf(facts["Actual Loops"]) ?? 1;
-  const time = numberOf(facts["Actual Total Time"]);
-  const rows = numberOf(facts["Actual Rows"]);
+  const loops = numberOf(json["Actual Loops"]) ?? 1;
+  const time = numberOf(json["Actual Total Time"]);
+  const rows = numberOf(json["Actual Rows"]);
   const ms = time === null ? null : time * Math.max(1, loops / processes);
   const childMs = children.reduce((sum, child) => sum + (child.ms ?? 0), 0);
   return {
-    facts,
+    json,
     children,
     ms,
     isCutShort,
-    planRows: Math.round((numberOf(facts["Plan Rows"]) ?? 0) * Math.max(1, loops)),
+    planRows: Math.round((numberOf(json["Plan Rows"]) ?? 0) * Math.max(1, loops)),
     actualRows: rows === null ? null : Math.round(rows * loops),
     ownMs: ms === null ? null : Math.max(0, ms - childMs),
-    cost: numberOf(facts["Total Cost"]) ?? 0,
-    buffers: buffersOf(facts),
+    cost: numberOf(json["Total Cost"]) ?? 0,
+    buffers: buffersOf(json),
   };
 }
 
@@ -78,17 +78,17 @@ function numberOf(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }
 
-function buffersOf(facts: PlanNode["facts"]): string | null {
-  const [hit, read] = [numberOf(facts["Shared Hit Blocks"]), numberOf(facts["Shared Read Blocks"])];
+function buffersOf(json: PlanNode["json"]): string | null {
+  const [hit, read] = [numberOf(json["Shared Hit Blocks"]), numberOf(json["Shared Read Blocks"])];
   return hit === null || read === null ? null : `${hit} hit, ${read} read`;
 }
 
 /** Returns the title of a node: `Index Scan on film using film_pkey`. */
-export function nodeTitle({ facts }: PlanNode): string {
+export function nodeTitle({ json }: PlanNode): string {
   const part = (word: string, name: string) =>
-    typeof facts[name] === "string" ? ` ${word} ${facts[name]}` : "";
+    typeof json[name] === "string" ? ` ${word} ${json[name]}` : "";
   const on = part("on", "Relation Name") || part("on", "Function Name") || part("on", "CTE Name");
-  return `${facts["Node Type"]}${on}${part("using", "Index Name")}`;
+  return `${json["Node Type"]}${on}${part("using", "Index Name")}`;
 }
 
 /** Factor between estimated and actual rows from which an estimate is marked. */
@@ -111,10 +111,10 @@ export function slowestNode(root: PlanNode): PlanNode | null {
 
 /** Returns whether a node and its descendants only read clauses of svc's statement, such as `svc:page`. */
 export function readsOwnClauses(node: PlanNode): boolean {
-  const all = nodesOf(node).map(({ facts }) => facts);
-  const isScan = (facts: PlanNode["facts"]) =>
-    facts["Relation Name"] !== undefined || facts["Function Name"] !== undefined;
-  return all.some((facts) => String(facts["CTE Name"] ?? "").startsWith("svc:")) &&
+  const all = nodesOf(node).map(({ json }) => json);
+  const isScan = (json: PlanNode["json"]) =>
+    json["Relation Name"] !== undefined || json["Function Name"] !== undefined;
+  return all.some((json) => String(json["CTE Name"] ?? "").startsWith("svc:")) &&
     !all.some(isScan);
 }
 
@@ -124,14 +124,14 @@ function nodesOf(node: PlanNode): readonly PlanNode[] {
 }
 
 /** Properties of a node that explain its time. */
-const shownFacts = [
+const shownKeys = [
   ...["Index Cond", "Recheck Cond", "Filter", "Rows Removed by Filter", "Hash Cond", "Join Filter"],
   ...["Sort Key", "Sort Method", "Group Key", "Actual Loops", "Workers Launched", "Subplan Name"],
 ];
 
 /** Returns properties and their texts. A single loop is not shown. */
-export function planFacts({ facts }: PlanNode): readonly (readonly [name: string, text: string])[] {
-  return shownFacts.filter((name) => facts[name] !== undefined)
-    .filter((name) => name !== "Actual Loops" || facts[name] !== 1)
-    .map((name) => [name, [facts[name]].flat().join(", ")] as const);
+export function planTexts({ json }: PlanNode): readonly (readonly [name: string, text: string])[] {
+  return shownKeys.filter((name) => json[name] !== undefined)
+    .filter((name) => name !== "Actual Loops" || json[name] !== 1)
+    .map((name) => [name, [json[name]].flat().join(", ")] as const);
 }

@@ -9,9 +9,9 @@ import {
   estimateError,
   type ExplainedPlan,
   nodeTitle,
-  planFacts,
   type PlanNode,
   planRoot,
+  planTexts,
   readsOwnClauses,
   slowestNode,
 } from "./plan_tree.ts";
@@ -94,7 +94,7 @@ function Node({ node, slowest }: NodeProps): View {
         ${wrong !== null &&
           html`<span class="warn">estimated ${grouped(planRows)} rows, ${wrong} times off</span>`}
       </summary>
-      ${planFacts(node).map(([name, text]) =>
+      ${planTexts(node).map(([name, text]) =>
         html`<p class="hint" key=${name}>${name}: <code>${text}</code></p>`
       )}
       ${node.children.map((child, index) =>

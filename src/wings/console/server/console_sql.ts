@@ -12,7 +12,7 @@ import {
   type Statement,
   type Transaction,
 } from "../../../database/transaction.ts";
-import { errorFacts } from "../../../base/errors/error_response.ts";
+import { errorMembers } from "../../../base/errors/error_response.ts";
 import { parseJsonObject } from "../../../base/lib/json_object.ts";
 import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 
@@ -80,7 +80,7 @@ export async function consoleSql(appState: HandlerState, request: Request): Prom
     return { text: json ?? "[]", ms, isCut: isCut === "t" };
   } catch (error) {
     if (error instanceof AdminDataError) throw error;
-    const { message, hint = null } = errorFacts(error, appState.dialect);
+    const { message, hint = null } = errorMembers(error, appState.dialect);
     throw new AdminDataError(400, hint === null ? message : `${message}. ${hint}`);
   }
 }

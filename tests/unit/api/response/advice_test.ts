@@ -128,9 +128,9 @@ for (const [parts, text] of names) {
 
 Deno.test("adviceFor() names db-read-only where that refuses a write", () => {
   const context = { config: { ...config, dbReadOnly: true } };
-  const facts = raised("25006", "PreventCommandIfReadOnly");
+  const fields = raised("25006", "PreventCommandIfReadOnly");
   for (const line of ["POST /film", "POST /rpc/add", "GET /rpc/add"]) {
-    strictEqual(advice(line, facts, context), "The service is read only (db-read-only).");
+    strictEqual(advice(line, fields, context), "The service is read only (db-read-only).");
   }
 });
 

@@ -198,7 +198,7 @@ const source = {
       kind: null,
       isRetrySafe: true,
     },
-    facts: null,
+    place: null,
     referenceChecks: [],
   }],
   batch: null,

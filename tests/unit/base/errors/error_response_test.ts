@@ -2,7 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { pgrstDialect, svcDialect } from "../../../../src/base/dialect.ts";
 import { errors } from "../../../../src/base/errors/catalogue.ts";
 import {
-  errorFacts,
+  errorMembers,
   errorResponse,
   type ErrorResponseOptions,
   toServiceError,
@@ -138,7 +138,7 @@ for (const [label, error, sentIn] of serverErrors) {
       strictEqual(status, 503);
       strictEqual(JSON.parse(text!).details, isSent ? address : null);
       strictEqual(text!.includes("db.internal"), isSent);
-      strictEqual(errorFacts(error, dialect).details, address);
+      strictEqual(errorMembers(error, dialect).details, address);
     });
   }
 }

@@ -5,10 +5,10 @@ import {
   type QuickChoice,
   type QuickOptions,
 } from "../../../../src/process/cli/quick/quick_defaults.ts";
-import type { QuickFacts } from "../../../../src/process/cli/quick/quick_facts.ts";
+import type { QuickServer } from "../../../../src/process/cli/quick/quick_server.ts";
 import { isLoopbackHost } from "../../../../src/base/http/host.ts";
 
-const facts: QuickFacts = {
+const server: QuickServer = {
   database: "shop",
   version: "17.2",
   user: "me",
@@ -34,18 +34,18 @@ const mine = noRole('"me"');
 
 const rows: readonly {
   readonly title: string;
-  readonly facts?: Partial<QuickFacts>;
+  readonly server?: Partial<QuickServer>;
   readonly options?: Partial<QuickOptions>;
   readonly choice: Partial<QuickChoice>;
 }[] = [
   {
     title: "prefers the schema api",
-    facts: { schemas: filled("api", "public", "shop") },
+    server: { schemas: filled("api", "public", "shop") },
     choice: { schemas: ["api"] },
   },
   {
     title: "takes public without api, and lists the others",
-    facts: { schemas: filled("public", "shop") },
+    server: { schemas: filled("public", "shop") },
     choice: {
       schemas: ["public"],
       warnings: ["Other schemas: shop (1 relation). --schemas=public,shop serves several.", mine],
@@ -53,7 +53,7 @@ const rows: readonly {
   },
   {
     title: "lists all others",
-    facts: { schemas: filled("public", "a", "b") },
+    server: { schemas: filled("public", "a", "b") },
     choice: {
       schemas: ["public"],
       warnings: [
@@ -64,12 +64,12 @@ const rows: readonly {
   },
   {
     title: "takes the only schema with contents",
-    facts: { schemas: filled("shop") },
+    server: { schemas: filled("shop") },
     choice: { schemas: ["shop"], warnings: [mine] },
   },
   {
     title: "takes the schema with the most relations",
-    facts: { schemas: [...filled("a"), { ...filled("b")[0]!, relations: 2 }] },
+    server: { schemas: [...filled("a"), { ...filled("b")[0]!, relations: 2 }] },
     choice: {
       schemas: ["b"],
       warnings: ["Other schemas: a (1 relation). --schemas=b,a serves several.", mine],
@@ -77,7 +77,7 @@ const rows: readonly {
   },
   {
     title: "lists the schemas if that of an option is empty",
-    facts: { schemas: filled("a", "b") },
+    server: { schemas: filled("a", "b") },
     options: { schemas: ["public"] },
     choice: {
       schemas: ["public"],
@@ -90,7 +90,7 @@ const rows: readonly {
   },
   {
     title: "serves an empty database",
-    facts: { schemas: [] },
+    server: { schemas: [] },
     choice: {
       schemas: ["public"],
       warnings: [
@@ -101,28 +101,28 @@ const rows: readonly {
   },
   {
     title: "keeps the schemas of an option",
-    facts: { schemas: filled("api", "shop") },
+    server: { schemas: filled("api", "shop") },
     options: { schemas: ["shop"] },
     choice: { schemas: ["shop"], warnings: [mine] },
   },
   {
     title: "prefers web_anon",
-    facts: { candidates: roles("public", "anon", "web_anon") },
+    server: { candidates: roles("public", "anon", "web_anon") },
     choice: { anonRole: "web_anon", isLoginRole: false, warnings: [] },
   },
   {
     title: "takes anon",
-    facts: { candidates: roles("public", "anon") },
+    server: { candidates: roles("public", "anon") },
     choice: { anonRole: "anon", isLoginRole: false, warnings: [] },
   },
   {
     title: "takes no role without USAGE on the schema",
-    facts: { candidates: roles("other", "web_anon") },
+    server: { candidates: roles("other", "web_anon") },
     choice: { anonRole: "me", isLoginRole: true, warnings: [mine] },
   },
   {
     title: "keeps the role of an option",
-    facts: { isSuperuser: true, maySetAnonRole: true },
+    server: { isSuperuser: true, maySetAnonRole: true },
     options: { anonRole: "clerk", host: "0.0.0.0" },
     choice: {
       anonRole: "clerk",
@@ -133,14 +133,14 @@ const rows: readonly {
   },
   {
     title: "says which relations the login role owns",
-    facts: { schemas: filled("public").map((each) => ({ ...each, owned: 24 })) },
+    server: { schemas: filled("public").map((each) => ({ ...each, owned: 24 })) },
     choice: {
       warnings: [mine, '"me" owns 24 relations: row-level security does not hold for it.'],
     },
   },
   {
     title: "warns of a superuser",
-    facts: { user: 'a"b', isSuperuser: true },
+    server: { user: 'a"b', isSuperuser: true },
     choice: {
       anonRole: 'a"b',
       isLoginRole: true,
@@ -154,7 +154,7 @@ const rows: readonly {
   },
   {
     title: "warns of a role that bypasses row-level security",
-    facts: { bypassesRls: true },
+    server: { bypassesRls: true },
     choice: {
       isLoginRole: true,
       hidesExtensionFunctions: false,
@@ -165,7 +165,7 @@ const rows: readonly {
 
 for (const { title, choice, ...row } of rows) {
   Deno.test(`chooseDefaults() ${title}`, () => {
-    const chosen = chooseDefaults({ ...facts, ...row.facts }, { ...options, ...row.options });
+    const chosen = chooseDefaults({ ...server, ...row.server }, { ...options, ...row.options });
     const keys = Object.keys(choice) as (keyof QuickChoice)[];
     deepStrictEqual(Object.fromEntries(keys.map((key) => [key, chosen[key]])), choice);
   });
@@ -173,11 +173,11 @@ for (const { title, choice, ...row } of rows) {
 
 Deno.test("chooseDefaults() refuses other machines where a superuser would run requests", () => {
   const open = { ...options, host: "0.0.0.0" };
-  throws(() => chooseDefaults({ ...facts, user: "postgres", isSuperuser: true }, open), {
+  throws(() => chooseDefaults({ ...server, user: "postgres", isSuperuser: true }, open), {
     message: 'requests without a token would run as superuser "postgres": give --anon-role, ' +
       `or run ${programCall()} init`,
   });
-  throws(() => chooseDefaults({ ...facts, bypassesRls: true }, { ...options, host: "*4" }), {
+  throws(() => chooseDefaults({ ...server, bypassesRls: true }, { ...options, host: "*4" }), {
     message: 'requests without a token would run as role "me", which bypasses row-level ' +
       `security: give --anon-role, or run ${programCall()} init`,
   });
@@ -185,11 +185,11 @@ Deno.test("chooseDefaults() refuses other machines where a superuser would run r
 
 Deno.test("chooseDefaults() refuses a role that the login role may not take", () => {
   const chosen = { ...options, anonRole: "Anon" };
-  strictEqual(chooseDefaults({ ...facts, maySetAnonRole: true }, chosen).anonRole, "Anon");
-  throws(() => chooseDefaults({ ...facts, maySetAnonRole: false }, chosen), {
+  strictEqual(chooseDefaults({ ...server, maySetAnonRole: true }, chosen).anonRole, "Anon");
+  throws(() => chooseDefaults({ ...server, maySetAnonRole: false }, chosen), {
     message: 'cannot run requests as "Anon": grant "Anon" to "me";',
   });
-  throws(() => chooseDefaults(facts, chosen), {
+  throws(() => chooseDefaults(server, chosen), {
     message: 'cannot run requests as "Anon": the role does not exist',
   });
 });

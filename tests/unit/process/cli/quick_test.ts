@@ -1,7 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { connectAdvice } from "../../../../src/base/errors/connect_error.ts";
 import { watchFile } from "../../../../src/process/cli/file_watch.ts";
-import { type BannerFacts, bannerText } from "../../../../src/process/cli/quick/quick_report.ts";
+import { type Banner, bannerText } from "../../../../src/process/cli/quick/quick_report.ts";
 import { findNextPort, findPort } from "../../../../src/base/lib/free_ports.ts";
 import { isQuickMode } from "../../../../src/process/cli/start.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
@@ -67,8 +67,8 @@ Deno.test("findNextPort() takes the first free port after that of the API", asyn
   );
 });
 
-const banner: BannerFacts = {
-  facts: {
+const banner: Banner = {
+  server: {
     database: "shop",
     version: "17.2",
     user: "me",
@@ -107,7 +107,7 @@ Try:  curl 'http://127.0.0.1:3000/film%20%26%20co?limit=3'`,
 });
 
 Deno.test("bannerText() leaves out what there is not, and names a standby", () => {
-  const facts = { ...banner.facts, isStandby: true, isReadOnly: true };
+  const server = { ...banner.server, isStandby: true, isReadOnly: true };
   const choice = {
     ...banner.choice,
     schemas: ["a", "b"],
@@ -116,7 +116,7 @@ Deno.test("bannerText() leaves out what there is not, and names a standby", () =
     warnings: [],
   };
   strictEqual(
-    bannerText({ ...banner, facts, choice, api: "0.0.0.0:1", admin: null, example: null }),
+    bannerText({ ...banner, server, choice, api: "0.0.0.0:1", admin: null, example: null }),
     `svc ${version}  →  http://127.0.0.1:1
 shop on PostgreSQL 17.2 as "me", schemas a, b: 24 relations, 1 function
 Requests without a token run as "web_anon"
@@ -127,9 +127,9 @@ file needs db-read-only = true for that.`,
 });
 
 Deno.test("bannerText() says that db-read-only = false lets a read-only database be written", () => {
-  const facts = { ...banner.facts, isReadOnly: true };
+  const server = { ...banner.server, isReadOnly: true };
   strictEqual(
-    bannerText({ ...banner, facts, isReadOnly: false }).split("\n")[4],
+    bannerText({ ...banner, server, isReadOnly: false }).split("\n")[4],
     "! default_transaction_read_only is on for this login: requests can write, because " +
       "db-read-only is false.",
   );

@@ -1,16 +1,13 @@
 import { strictEqual } from "node:assert/strict";
-import {
-  likelySchema,
-  type SchemaFacts,
-} from "../../../../src/state/schema_cache/likely_schema.ts";
+import { likelySchema, type SchemaSize } from "../../../../src/state/schema_cache/likely_schema.ts";
 
-const schema = (name: string, relations: number, functions = 0): SchemaFacts => ({
+const schema = (name: string, relations: number, functions = 0): SchemaSize => ({
   name,
   relations,
   functions,
 });
 
-const rows: readonly (readonly [schemas: readonly SchemaFacts[], expected: string | null])[] = [
+const rows: readonly (readonly [schemas: readonly SchemaSize[], expected: string | null])[] = [
   [[], null],
   [[schema("public", 0)], null],
   [[schema("public", 3), schema("api", 1)], "api"],

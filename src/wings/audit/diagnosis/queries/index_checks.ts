@@ -41,7 +41,7 @@ export const indexChecks: readonly string[] = [
 
 /** Expression: as JSON, the policies that call functions, or that compare an unindexed column of a
  * large table. `columns` maps an operand to the name of a column that an index could use. */
-export const policyFacts = `(
+export const costlyPolicies = `(
   select coalesce(json_agg(json_build_object(
     'label', y.label, 'policy', y.policy, 'relation', y.relation,
     'owner', quote_ident(pg_get_userbyid(t.relowner)), 'rows', t.rows,

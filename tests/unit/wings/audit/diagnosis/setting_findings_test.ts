@@ -1,10 +1,10 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { findingsOf } from "../../../../../src/wings/audit/diagnosis/diagnose.ts";
-import type { CatalogueFacts } from "../../../../../src/wings/audit/diagnosis/query.ts";
+import type { Catalogue } from "../../../../../src/wings/audit/diagnosis/query.ts";
 import { configOf, type FileOptions } from "../../../../support/handler/diagnosis.ts";
 import { assertLinearTime } from "../../../../support/timing/linear_time.ts";
 
-const wellSetUp: CatalogueFacts = {
+const wellSetUp: Catalogue = {
   rows: [],
   version: 180004,
   isStandby: false,
@@ -25,7 +25,7 @@ const base: FileOptions = { "db-uri": "postgres://authenticator@localhost/x", "d
 
 interface Row {
   readonly label: string;
-  readonly facts?: Partial<CatalogueFacts>;
+  readonly catalogue?: Partial<Catalogue>;
   readonly options?: FileOptions;
   /** `level name subject: message`, and the SQL. */
   readonly findings: readonly (readonly [text: string, sql: string | null])[];
@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
   { label: "nothing", findings: [] },
   {
     label: "a version that is too old",
-    facts: { version: 130004 },
+    catalogue: { version: 130004 },
     findings: [[
       "error version 13.4: PostgreSQL 13.4 is older than 14, the oldest version that is supported",
       null,
@@ -45,12 +45,12 @@ const rows: readonly Row[] = [
   },
   {
     label: "a standby",
-    facts: { isStandby: true },
+    catalogue: { isStandby: true },
     findings: [["info standby server: the server is a standby: writes fail with 25006", null]],
   },
   {
     label: "transactions that are read-only by default",
-    facts: { isReadOnly: true },
+    catalogue: { isReadOnly: true },
     findings: [[
       "warn read-only-default authenticator: default_transaction_read_only is on for " +
       "authenticator, but the service turns it off and requests can write: to forbid writes, set " +
@@ -60,13 +60,13 @@ const rows: readonly Row[] = [
   },
   {
     label: "transactions that are read-only by default and by db-read-only",
-    facts: { isReadOnly: true },
+    catalogue: { isReadOnly: true },
     options: { "db-read-only": "true" },
     findings: [],
   },
   {
     label: "more roles than are checked",
-    facts: { uncheckedRoles: 23 },
+    catalogue: { uncheckedRoles: 23 },
     findings: [[
       "info roles-unchecked authenticator: authenticator may become 73 roles: only the first 50 " +
       "were checked",
@@ -75,13 +75,13 @@ const rows: readonly Row[] = [
   },
   {
     label: "limits that are missing on a Unix socket",
-    facts: { rolesWithoutTimeout: ["a"] },
+    catalogue: { rolesWithoutTimeout: ["a"] },
     options: { "server-host": "*4", "server-unix-socket": "/run/svc.sock" },
     findings: [],
   },
   {
     label: "limits that are missing on any address",
-    facts: { rolesWithoutTimeout: ["a", '"B b"'] },
+    catalogue: { rolesWithoutTimeout: ["a", '"B b"'] },
     options: { "server-host": "*" },
     findings: [[
       "warn no-limits server-host: other machines may send requests, and these limits are not " +
@@ -92,7 +92,7 @@ const rows: readonly Row[] = [
   },
   {
     label: "a limit that stands in for that of the roles",
-    facts: { rolesWithoutTimeout: ["a"] },
+    catalogue: { rolesWithoutTimeout: ["a"] },
     options: { "server-host": "*", "db-statement-timeout": "10s", "db-max-rows": "1000" },
     findings: [[
       "warn no-limits server-host: other machines may send requests, and these limits are not " +
@@ -102,7 +102,7 @@ const rows: readonly Row[] = [
   },
   {
     label: "limits that stand in for those of the anonymous role",
-    facts: { rolesWithoutTimeout: ["a", '"B b"'] },
+    catalogue: { rolesWithoutTimeout: ["a", '"B b"'] },
     options: {
       "server-host": "*",
       "db-anon-role": "B b",
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
   },
   {
     label: "a limit of the anonymous role that is turned off",
-    facts: { rolesWithoutTimeout: ["a", '"B b"'] },
+    catalogue: { rolesWithoutTimeout: ["a", '"B b"'] },
     options: {
       "server-host": "*",
       "db-anon-role": "B b",
@@ -135,7 +135,7 @@ const rows: readonly Row[] = [
   },
   {
     label: "errors before warnings and notes",
-    facts: {
+    catalogue: {
       isStandby: true,
       rows: [
         ["login-superuser", false, "me", [], [], []],
@@ -157,19 +157,21 @@ const rows: readonly Row[] = [
   },
   {
     label: "the superuser of an embedded database",
-    facts: { rows: [["login-superuser", false, "postgres", [], [], []]] },
+    catalogue: { rows: [["login-superuser", false, "postgres", [], [], []]] },
     options: { "db-uri": "pglite://memory" },
     findings: [],
   },
   {
     label: "no writes of a service that is read only",
-    facts: { rows: [["create-in-schema", true, "api", ["a"], [], ["x;"]]] },
+    catalogue: { rows: [["create-in-schema", true, "api", ["a"], [], ["x;"]]] },
     options: { "db-read-only": "true" },
     findings: [],
   },
   {
     label: "at most three names",
-    facts: { rows: [["truncate", true, "a", [], ["api.a", "api.b", "api.c", "api.d"], ["x;"]]] },
+    catalogue: {
+      rows: [["truncate", true, "a", [], ["api.a", "api.b", "api.c", "api.d"], ["x;"]]],
+    },
     findings: [[
       "warn truncate a: a may truncate api.a, api.b, api.c and 1 more, which policies do not " +
       "restrict",
@@ -178,7 +180,7 @@ const rows: readonly Row[] = [
   },
   {
     label: "an anonymous role that is the login role",
-    facts: { rows: [["role-owns", true, "me", [], ["public.t"], []]] },
+    catalogue: { rows: [["role-owns", true, "me", [], ["public.t"], []]] },
     findings: [[
       "error role-owns me: me owns public.t: row-level security does not apply to owners; " +
       "npx svc-api init makes a role that is safe to use",
@@ -244,7 +246,7 @@ const rows: readonly Row[] = [
   },
   {
     label: "a relation that mcp-path hides, and agents that may write everything",
-    facts: { hiddenRelations: ["api.mcp"] },
+    catalogue: { hiddenRelations: ["api.mcp"] },
     options: { ...agents, "jwt-aud": "shop", "mcp-write": "*" },
     findings: [
       [
@@ -279,9 +281,9 @@ const rows: readonly Row[] = [
   },
 ];
 
-for (const { label, facts = {}, options = {}, findings } of rows) {
+for (const { label, catalogue = {}, options = {}, findings } of rows) {
   Deno.test(`findingsOf() lists ${label}`, () => {
-    const found = findingsOf({ ...wellSetUp, ...facts }, {
+    const found = findingsOf({ ...wellSetUp, ...catalogue }, {
       config: configOf({ ...base, ...options }),
       program: "npx svc-api",
     });

@@ -2,8 +2,8 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import {
   estimateError,
   nodeTitle,
-  planFacts,
   planRoot,
+  planTexts,
   readsOwnClauses,
   slowestNode,
 } from "../../../../../src/wings/console/pages/plan_tree.ts";
@@ -58,10 +58,10 @@ Deno.test("planRoot() reads a plan without ANALYZE, and no other text", () => {
   for (const text of ["Seq Scan", "[]", "{}", '[{"Plan":1}]']) strictEqual(planRoot(text), null);
 });
 
-Deno.test("nodeTitle() and planFacts() describe a node", () => {
+Deno.test("nodeTitle() and planTexts() describe a node", () => {
   const { root } = planOf(scan);
   strictEqual(nodeTitle(root), "Index Scan on film using film_pkey");
-  deepStrictEqual(planFacts(root), [
+  deepStrictEqual(planTexts(root), [
     ["Index Cond", "(id = 1)"],
     ["Sort Key", "a, b"],
     ["Actual Loops", "2"],

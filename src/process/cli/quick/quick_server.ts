@@ -2,11 +2,11 @@
 import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
-import type { SchemaFacts } from "../../../state/schema_cache/likely_schema.ts";
+import type { SchemaSize } from "../../../state/schema_cache/likely_schema.ts";
 import { schemaContents } from "../../../state/schema_cache/queries/schema_contents.ts";
 
 /** A schema with relations or functions that do not belong to an extension. */
-export interface FilledSchema extends SchemaFacts {
+export interface FilledSchema extends SchemaSize {
   /** Number of tables and views that the login role owns. */
   readonly owned: number;
 }
@@ -19,7 +19,7 @@ export interface AnonymousCandidate {
 }
 
 /** Data of a database and the role that logs in. */
-export interface QuickFacts {
+export interface QuickServer {
   readonly database: string;
   /** PostgreSQL's `server_version`. */
   readonly version: string;
@@ -44,11 +44,11 @@ export interface QuickFacts {
 }
 
 /** Reads the data. Rejects if the database is unreachable. */
-export async function readQuickFacts(
+export async function readQuickServer(
   database: Database,
   anonRole: string | null,
-): Promise<QuickFacts> {
-  const text = await readText(database, { text: factsQuery, params: [anonRole], use: "rows" });
+): Promise<QuickServer> {
+  const text = await readText(database, { text: serverQuery, params: [anonRole], use: "rows" });
   return JSON.parse(text ?? "");
 }
 
@@ -73,7 +73,7 @@ async function readText(database: Database, statement: Statement): Promise<strin
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
-const factsQuery = `
+const serverQuery = `
 with ${schemaContents}, schema as (
   select * from contents where relations + functions > 0
 ), setting as (
