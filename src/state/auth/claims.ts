@@ -7,7 +7,7 @@ type TimeRule = (time: number, checks: ClaimChecks) => boolean;
 const isPast: TimeRule = (time, { now, skewSeconds }) => time < now - skewSeconds;
 const isFuture: TimeRule = (time, { now, skewSeconds }) => time > now + skewSeconds;
 
-/** Time claims, and the condition that makes a token invalid. */
+/** Time claims, each with the condition under which a token is invalid. */
 const timeRules = [
   { claim: "exp", isViolated: isPast, message: "JWT expired" },
   { claim: "nbf", isViolated: isFuture, message: "JWT not yet valid" },

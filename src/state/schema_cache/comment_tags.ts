@@ -95,7 +95,7 @@ function readDeprecation(line: string): { headers: HeaderList; text: string } | 
   };
 }
 
-/** Functions after the tags were removed from their comments, and the values of these tags. */
+/** Functions whose comments no longer contain their tags, and the values of these tags. */
 interface TaggedRoutines {
   readonly rows: readonly RoutineRow[];
   readonly primary: readonly string[];

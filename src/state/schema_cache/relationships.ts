@@ -250,7 +250,7 @@ function ends(origin: RelationshipEnd, foreign: RelationshipEnd) {
   };
 }
 
-/** Returns the key by which a function overrides relationships of a pair of relations. */
+/** Returns a key of two relations. A function overrides relationships with an equal key. */
 function overrideKey(origin: QualifiedName, foreign: QualifiedName): string {
   return JSON.stringify([origin.schema, origin.name, foreign.schema, foreign.name]);
 }

@@ -47,7 +47,7 @@ export interface Option<T, D = Fallback<T>> {
 
 /** A path that an option adds to the API. */
 export interface Endpoint {
-  /** `below`: the option is a prefix of paths, which end with relations. */
+  /** `below`: the value is a prefix, and each path below it ends with a relation. */
   readonly paths: "one" | "below";
   /** Maximum requests per minute of one token, unless a policy of `rate-limits` covers the path.
    * Default: no limit. */
