@@ -1,4 +1,4 @@
-/** The message of calls that cannot connect to the database. @module */
+/** The error of calls that cannot connect to the database. @module */
 import { svcDialect } from "../dialect.ts";
 import { errorMembers } from "./error_response.ts";
 import { redact } from "../lib/redact.ts";

@@ -70,8 +70,7 @@ export interface ErrorFields extends ErrorTexts {
   readonly describesServer?: true | "node";
   /** The failure concerns standbys alone: the service need not reconnect to the primary. Default: false. */
   readonly concernsStandbys?: true;
-  /** Key of a code and status that the dialect overrides. Default: code and status of the
-   * catalogue. */
+  /** Key by which a dialect replaces code and status. Default: code and status of the catalogue. */
   readonly variant?: ErrorVariant;
   /** Response headers of the error. Default: none. */
   readonly headers?: HeaderList;

@@ -36,7 +36,7 @@ export function encodeText(text: string): string {
   );
 }
 
-/** Encodes what a path or its template cannot contain (RFC 3986 section 3.3). */
+/** Encodes characters that a path or its template cannot contain (RFC 3986 section 3.3). */
 export function pathSegment(name: string): string {
   return name.toWellFormed().replace(notInPath, encodeURIComponent);
 }

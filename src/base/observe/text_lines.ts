@@ -44,13 +44,13 @@ export function textLines(
 /** Printable ASCII without quotes and backslashes: the fast path for nearly all fields. */
 const [plainWord, plainText] = [/^[!#-[\]-~]*$/, /^[ !#-[\]-~]*$/];
 
-/** Escapes a field that ends at a space. */
+/** Escapes a field that is followed by a space. */
 function word(value: string | null): string {
   if (value === null || value === "") return "-";
   return plainWord.test(value) ? value : value.replace(/[\p{C}\p{Z}"\\]/gu, escape);
 }
 
-/** Escapes a field that ends at a quote. */
+/** Escapes a field that is enclosed in quotes. */
 function quoted(value: string | null): string {
   if (value === null) return "";
   return plainText.test(value) ? value : value.replace(/[\p{C}\p{Zl}\p{Zp}"\\]/gu, escape);
