@@ -6,8 +6,8 @@ import type { Database } from "./database.ts";
 const minMajorVersion = 14;
 
 /**
- * Returns the number of a version that is too old; null for other databases. Servers that do not
- * report a PostgreSQL version are accepted.
+ * Returns the number of the version if it is too old, otherwise null. Servers that do not report a
+ * PostgreSQL version are accepted.
  *
  * ```ts
  * import { strictEqual } from "node:assert/strict";

@@ -187,8 +187,7 @@ export function targetsOf(
   return { ...others, servers: servers.map(complete) };
 }
 
-/** Returns the function that reads the password for a new connection. It removes line breaks at the
- * end of the file. */
+/** Returns a function that reads the password of a connection. Final line breaks are removed. */
 function passwordReader(path: string, { readFile }: ConnectionSources): () => string {
   return () => {
     try {

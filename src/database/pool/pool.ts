@@ -39,7 +39,7 @@ const closeTimeoutMs = 500;
 /** Period of the check for bodies that are not read, and of attempts to open connections. */
 const stallCheckMs = 1000;
 
-/** After a refused connection, a pool that still has connections opens no further connection for this time. */
+/** After a refusal, a pool that has connections opens no further ones for this time. */
 const refusalPauseMs = 1000;
 const slowCheckMs = 10;
 /** A short transaction that runs longer than this is no longer counted by the concurrency limit. */
