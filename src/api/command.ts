@@ -53,7 +53,7 @@ export interface CommandCall {
   /** Values of the command's flags by name. The value is empty for a flag without a value. Absent
    * flags have no entry. */
   readonly flags: ReadonlyMap<string, string>;
-  /** In the order of the arguments; empty if the command has no operands. */
+  /** The operands in the order of the call; empty if the command has no operands. */
   readonly operands: readonly string[];
 }
 

@@ -23,8 +23,8 @@ export interface Handler {
    */
   (request: Request, info?: RequestInfo): Promise<Response>;
   /**
-   * Resolves when a schema cache is available, which is in the options or was loaded. Rejects with
-   * an `Error` if the first load fails, which the handler retries, and after `close()`.
+   * Resolves when a schema cache is available, from the options or by a load. Rejects with an
+   * `Error` if the first load fails, although the handler retries the load, and after `close()`.
    */
   ready(): Promise<void>;
   /**

@@ -97,7 +97,7 @@ function finish(exchange: Exchange, made: Reply): Reply {
   return reply;
 }
 
-/** Returns the error response for a request that reaches no service, with details. */
+/** Returns the error response, with details, to a request that reaches no service. */
 export function errorResponseTo(request: Request, error: ServiceError, dialect: Dialect): Response {
   const { status, headers, body } = errorResponse(error, {
     dialect: { ...dialect, serverDetails: "sent" },

@@ -73,8 +73,8 @@ export class BodyPlan {
     return this.#keys.plan;
   }
 
-  /** Returns whether several statements may insert the rows of the payload. Null means any
-   * payload. */
+  /** Returns whether several statements may insert the rows of the payload; of any payload, if
+   * null. */
   isDivisible(payload: Payload | null): boolean {
     if (this.#input.request.action.kind !== "insert") return false;
     return isDivisibleInsert(payload === null ? this.planHead()! : this.planKeys(payload));

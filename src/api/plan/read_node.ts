@@ -172,7 +172,7 @@ export interface NodeCursor {
 
 export interface CursorPage {
   readonly direction: PageDirection;
-  /** The keys of the cursor, NULL as null; null for the first or the last page. */
+  /** The keys of the cursor; a key is null for NULL. The list is null for the first or last page. */
   readonly keys: readonly (string | null)[] | null;
 }
 

@@ -27,7 +27,7 @@ export function renderRoot(plan: ReadPlan, from?: Sql): RootRows {
 }
 
 /** Renders the rows of a plan. If they may be truncated, one more row is read, and a column shows
- * whether it exists. */
+ * whether that row exists. */
 export function cutRows(plan: ReadPlan, render: (plan: ReadPlan) => Sql): RootRows {
   const { root, cutAt } = plan;
   if (cutAt === null) return { rows: render(plan), common: null, metadata: [] };

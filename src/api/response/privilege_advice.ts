@@ -121,7 +121,7 @@ function privilegesOf({ method, query, headers }: RawRequest): readonly Privileg
   }
 }
 
-/** Returns the hint for the sequences in defaults of the target's columns, which an insert uses. */
+/** Returns the hint for an insert: it uses the sequences in the defaults of the target's columns. */
 function sequenceAdvice(
   { isNested }: ErrorSubject,
   role: string,

@@ -201,7 +201,8 @@ export function planPut(write: WriteContext): MutatePlan {
   };
 }
 
-/** Plans PATCH. Throws `145` for rows that cannot be matched by `on`, and `149` and `150`. */
+/** Plans PATCH. Throws `145` for rows that cannot be matched by `on`; `149` and `150` for a patch
+ * document. */
 export function planUpdate(write: WriteContext): MutatePlan {
   const { request, relation } = write;
   const { query: { on, columns }, payload } = request;

@@ -36,8 +36,8 @@ export interface LongBodyChecks {
   readonly head?: () => void;
   /** Runs when the decoder knows the keys of the body. */
   readonly keys?: OnKeys;
-  /** Returns whether several statements may insert the rows of the payload. Null means any payload.
-   * Default: they may not. */
+  /** Returns whether several statements may insert the rows of the payload; of any payload, if
+   * null. Default: they may not. */
   readonly isDivisible?: (payload: Payload | null) => boolean;
 }
 

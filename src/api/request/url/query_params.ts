@@ -122,7 +122,7 @@ function readConflictNames(
 
 const nothing: readonly never[] = [];
 
-/** Returns whether a parameter of this name is reserved in some requests, and not a filter or argument. */
+/** Returns whether some requests reserve the name, so that it cannot be a filter or an argument. */
 export function isParameterName(name: string): boolean {
   return isWholeName(name) || name === "on" || name === "lock" || lastSegments.has(name) ||
     name === "not.and" || name === "not.or" || name.startsWith("@") ||

@@ -7,13 +7,13 @@ export interface DocumentConfig {
   readonly dialect: Pick<Dialect, "displayName" | "vendor" | "documentation">;
   readonly dbSchemas: readonly string[];
   readonly dbAnonRole: string | null;
-  /** Entity tags and preconditions are off if it is `off`. */
+  /** With `off`, responses have no entity tags, and requests no preconditions. */
   readonly etagMode: "off" | "on" | "required";
   /** Name of the header with the bookmark of a client. Default: null, without standbys. */
   readonly bookmarkHeader?: string | null;
-  /** If it is not null, writes may have an `Idempotency-Key`. */
+  /** Null if writes cannot have an `Idempotency-Key`. */
   readonly idempotencyTable: object | null;
-  /** Batches are disabled if it is 0. */
+  /** 0 disables batches. */
   readonly batchMaxOperations: number;
   readonly openapiServerProxyUri: string | null;
   readonly serverPathPrefix: string | null;
