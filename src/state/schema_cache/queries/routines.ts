@@ -1,4 +1,4 @@
-/** Reads functions: of the exposed schemas, for calls by name and for relationships, and all
+/** Reads functions: of the exposed schemas, for calls by name and for relationships, and
  * functions that PostgreSQL finds for `row.name`. @module */
 import { domainBases } from "./relations.ts";
 
