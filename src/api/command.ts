@@ -73,7 +73,7 @@ export interface CommandContext {
     config: ConfigArguments,
     run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,
   ) => Promise<number>;
-  /** Runs a task with one connection of the configuration, whose requests are rolled back. */
+  /** Runs a task with one connection to the configured database. Its requests are rolled back. */
   readonly withTransport: (
     config: ConfigArguments,
     run: (setup: TransportSetup) => Promise<number>,

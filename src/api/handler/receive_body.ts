@@ -1,4 +1,4 @@
-/** Returns where the body of a request comes from, and the limits for its kind. @module */
+/** The source of a request's body, and the limits that apply to the body. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { systemClock } from "../../base/lib/clock.ts";
 import { schedule } from "../../base/lib/timers.ts";

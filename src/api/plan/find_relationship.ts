@@ -69,8 +69,8 @@ function matches(relationship: Relationship, { target, hint }: EmbedTarget): boo
 
 /**
  * Returns whether a self-reference matches. The name of the table selects the children, the name of
- * the column the parent. For a unique reference, the table's name also needs the column as a hint,
- * because PostgREST has no such embed.
+ * the column the parent. For a unique reference, the table's name also needs the column as a hint.
+ * PostgREST has no embed for this case.
  */
 function matchesSelf(
   relationship: KeyRelationship | JunctionRelationship,

@@ -130,8 +130,8 @@ class LevelWriter {
       : [];
     const effect = level.conflict?.resolution;
     if (effect === "find" && (level.isReferred || level.around === null)) {
-      // Each write is a separate statement, which sees rows that other transactions committed while
-      // the previous one waited.
+      // Each write is a separate statement, which sees rows that other transactions committed
+      // during the previous statement.
       const writes = [
         this.#insertMissing(level, number, "inserted"),
         this.#insertMissing(level, number, "repeated"),
