@@ -1,4 +1,4 @@
-/** Errors of writes that PostgREST does not have. @module */
+/** Errors of writes. PostgREST does not have these errors. @module */
 import { defineError } from "./definition.ts";
 import { quotable, quotableList } from "./quoting.ts";
 
