@@ -61,7 +61,7 @@ function standbyTargetsOf(
   }));
 }
 
-/** Returns a probe of a server. The probe is canceled if no answer arrives in time. */
+/** Returns a probe of a server. It cancels a query without an answer in {@linkcode maxAnswerMs}. */
 function probeOf(targets: Targets): ServerProbe {
   const servers = targets.servers.map((settings) => ({
     ...settings,
