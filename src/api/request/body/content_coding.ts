@@ -45,7 +45,7 @@ export async function* decodedChunks(
       for (let at = 0; at < chunk.length; at += countedSliceBytes) {
         const slice = chunk.subarray(at, at + countedSliceBytes);
         received += slice.length;
-        // A copy is passed: the bytes of `piece` may change before the decoder reads the slice.
+        // A copy is passed: the bytes of `chunk` may change before the decoder reads the slice.
         yield slice.slice();
       }
     }
