@@ -66,14 +66,14 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       const leaky = (lines: string) =>
         folder.write("tests/leaky.cases", `${fixtures}${view}===\n${callers}===\n${lines}`);
       await leaky("");
-      const found = await run("isolate", "tests/leaky.cases");
+      const found = await run("isolate", "--seconds=600", "tests/leaky.cases");
       strictEqual(found.code, 1);
       match(found.stdout, /^LEAK tests\/leaky\.cases anna GET \/docs\?select=id: api\.doc id=2 /m);
       match(found.stderr, /^svc isolate: anna: \d+ requests, \d tables with hidden rows$/m);
       match(found.stderr, /^svc isolate: \d+ leaks by \d+ requests$/m);
       const keys = found.stdout.matchAll(/To accept it: (leak: .*: )REASON$/gm);
       await leaky(Array.from(keys, ([, line]) => `${line}a test\n`).join(""));
-      const accepted = await run("isolate", "tests/leaky.cases");
+      const accepted = await run("isolate", "--seconds=600", "tests/leaky.cases");
       deepStrictEqual([accepted.code, accepted.stdout], [0, ""]);
       const unreached = await run("isolate", "--seconds=0.001", "tests/leaky.cases");
       strictEqual(unreached.code, 2);
