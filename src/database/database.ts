@@ -232,7 +232,7 @@ export interface DatabaseDependencies {
   /** Extensions of an embedded database. Default: none. */
   readonly embeddedExtensions?: Readonly<Record<string, object>>;
   readonly applicationName: string;
-  /** Whether readers of bodies keep no chunk of them. Default: false. */
+  /** Whether a chunk of a body is freed when its reader requests the next one. Default: false. */
   readonly freesChunks?: boolean;
   /** Default: `pooled`. */
   readonly connections?: Connections;

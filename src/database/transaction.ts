@@ -64,7 +64,8 @@ export interface Statement {
   readonly runsUserCode?: boolean;
   /** Whether one prepared statement is valid for all roles and search paths. Default: false. */
   readonly isShared?: boolean;
-  /** Whether the statement stays unnamed, so that functions cannot replace it. Default: false. */
+  /** Whether it is prepared without a name. User-defined functions could replace a named statement.
+   * Default: false. */
   readonly isUnnamed?: boolean;
   /** Whether the text contains values, so that it is neither prepared nor logged. Default: false. */
   readonly hasValues?: boolean;

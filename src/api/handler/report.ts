@@ -92,8 +92,8 @@ function reportAborted(exchange: Exchange, cause: unknown): void {
   appState.observe({ kind: "response-aborted", method: request.method, target, error });
 }
 
-/** Reports the statements of a request, without texts that contain values. The order is kept, but
- * the estimate of a plain request's count is last. */
+/** Reports the statements of a request in their order, without texts that contain values. Outside
+ * of batches, statements with `use: "rows"` come last, such as the estimate of a count. */
 function reportStatements(
   appState: HandlerState,
   statements: readonly Statement[],

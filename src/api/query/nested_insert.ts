@@ -245,7 +245,7 @@ class LevelWriter {
     const missing = ownName("missing");
     const { from, equal } = this.#existing(level);
     const open = isFirst ? emptySql : sql` and ${keptText(number, "repeated")} = '[]'`;
-    // With a partial index, PostgreSQL decides: rows outside of the index do not conflict.
+    // With a partial index, PostgreSQL must find the conflicts: rows outside of it have none.
     const isMissing = level.conflict!.target.predicate === null
       ? sql`not exists (select from ${from} where ${equal})`
       : sql`true`;

@@ -209,7 +209,7 @@ function versionedList({ row }: VersionedRows, version: Sql): Sql {
   }
 }
 
-/** Renders a join with a FROM item that has the row's columns, to make a row without the version. */
+/** Renders a lateral join. Its alias is the row without the column of its version. */
 function rowJoin(outputs: readonly Output[], versioned: VersionedRows | undefined): Sql {
   if (versioned === undefined) return emptySql;
   return sql` cross join lateral (select ${selectList(outputs, "keys")}) as ${rowColumn}`;

@@ -25,7 +25,7 @@ export interface Reply {
   readonly isKept?: boolean;
   /** Text of `pg_current_snapshot()`, for a read that returns it. Default: absent. */
   readonly snapshot?: string;
-  /** Position that later reads of the client must have reached. Default: none. */
+  /** Position in the WAL that a server must have reached for later reads of the client. Default: none. */
   readonly bookmark?: string;
   /** Resolves with the error that interrupts a stream; absent for other content. */
   readonly failure?: Promise<unknown> | undefined;

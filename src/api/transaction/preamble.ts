@@ -226,7 +226,7 @@ export function withCommands(
   ];
   return [
     command(sql`citus.propagate_set_commands = 'local'`),
-    // `searchPath` is a list of quoted identifiers, which `all` passes as one text.
+    // As SQL, because SET takes a literal as one schema. `searchPath` has quoted identifiers.
     command(sql`search_path to ${tableSql(searchPath)}`),
     all,
     // Sequential: reads over several connections would forbid a later write to a reference table.

@@ -98,7 +98,7 @@ export const databaseDiagnostics = {
     `This is probably a bug in ${name}, please report it. ${toJson(error)}`
   ),
   "pool-acquiring": debug(() => "Trying to borrow a connection from pool"),
-  /** A transaction has ended. PostgREST logs the use of a connection at this moment. */
+  /** Sent when a transaction ends, not when it gets its connection, because PostgREST does so. */
   "pool-acquired": debug(() => "Borrowed a connection from the pool"),
   "pool-flushed": debug(() => "Database connection pool flushed"),
   /** `step` is the connection's new state with its reason: `terminated: max idletime`. */

@@ -102,7 +102,7 @@ export class StatementWriter {
     this.#toClose = [...this.#toClose, ...this.#prepared.clear()];
   }
 
-  /** Records that statements of a write were skipped. */
+  /** Records that the server has skipped statements after an error: the unnamed one is unknown. */
   skipped(): void {
     this.#unnamed = null;
   }

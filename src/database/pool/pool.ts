@@ -189,8 +189,8 @@ export class Pool implements Database {
   }
 
   #enqueue(queued: QueuedTransaction): void {
-    // If a connection is idle while transactions wait, the concurrency limit holds these
-    // transactions, but perhaps not this one.
+    // Transactions may wait although a connection is idle, because a limit holds them. If it does
+    // not apply to the new transaction, this one starts first.
     if (this.#idle.count > 0 && this.#limits.mayStart(queued)) {
       return this.#execute(this.#idle.take()!, [queued]);
     }

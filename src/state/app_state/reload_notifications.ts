@@ -20,7 +20,7 @@ interface ReloadNotificationParts extends Pick<ListenerOptions, "onBrokenQueue" 
 /** Longest delay of a reload in ms. */
 const maxDelayMs = 250;
 
-/** Notifications of a service. None arrive if connections do not live long enough to listen. */
+/** Receives notifications for a service. Without a connection that stays open, none arrive. */
 export class ReloadNotifications {
   readonly #parts: ReloadNotificationParts;
   readonly #listener: Listener | null;

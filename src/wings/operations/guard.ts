@@ -104,7 +104,8 @@ export class OperationGuard implements RequestGuard {
     const { query: { callArguments } } = request;
     const form = formOf(request, this.#snapshot);
     const rules = this.#rulesOf(form);
-    // A form is not shared if it depends on values: on literals, or on whether an argument is a clause.
+    // The form is kept for all requests of the shape, unless it depends on values: on literals, or
+    // on whether a parameter is an argument or a clause.
     const isShared = !rules.some(hasLiterals) &&
       !callArguments.some(([name]) => isClauseName(name));
     if (shape !== null && isShared) {

@@ -58,7 +58,7 @@ export function planCursor(
   const order = [...planned.order, ...completion(node, planned.order, place)];
   if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
   const described = order.map((term, index) => describe(term, node.order[index]));
-  // `[]` and `null` keep cursors of earlier versions valid, which had a path and `distinct` there.
+  // The placeholders `[]` and `null` keep cursors of earlier versions valid.
   const fingerprint = fnv1a(JSON.stringify([place.source, [], described, null]));
   const terms = order.map((term) => cursorTerm(term, node, place));
   const page = pageOf(node, fingerprint, order);

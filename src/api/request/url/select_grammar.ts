@@ -82,7 +82,7 @@ function embed(scanner: Scanner, first: string): Omit<SelectSpread, "kind"> {
   return { ...place, ...head, select: scanner.nested("select", embedded) };
 }
 
-/** `target = name [ "/" name ]`: a relation, or a schema and its relation; after its first name. */
+/** Reads what follows the first name of a relation, or of a schema and its relation: `[ "/" name ]`. */
 function placeOf(scanner: Scanner, first: string): Pick<SelectSpread, "schema" | "target"> {
   return scanner.skip("/") ? { schema: first, target: name(scanner) } : { target: first };
 }

@@ -95,7 +95,8 @@ function split(words: readonly Word[], [from, to]: Range) {
   return { operands, separators };
 }
 
-/** Adds the largest parts with calls but no columns to `ranges`. Returns whether they may become subqueries. */
+/** Adds the largest parts of a condition that call functions and read no column to `ranges`.
+ * Returns whether subqueries may replace all of them. */
 function collectParts(words: readonly Word[], range: Range, ranges: Range[]): boolean {
   const before = ranges.length;
   const { operands, separators } = split(words, range);

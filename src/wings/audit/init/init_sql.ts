@@ -247,7 +247,7 @@ function unless(isChosen: boolean, line: string): string {
 /** Name of the table for `idempotency-table`. Its schema is not exposed. */
 export const idempotencyTable = { schema: "svc", name: "idempotency_keys" } as const;
 
-/** Expression: the owner of a row. The service also compares owners, so that each role sees only its rows. */
+/** SQL expression for the owner of a row with a stored answer: role, issuer and subject. */
 const principal = `json_build_array(
     current_user,
     nullif(current_setting('request.jwt.claims', true), '')::json->>'iss',

@@ -27,7 +27,7 @@ type RequestDraft = readonly [method: string, query: string, body?: JsonRow, pre
 
 const draft = (...parts: RequestDraft): RequestDraft => parts;
 
-/** Returns the requests, simplest first. Headers select the schema, if it is not `schema`. */
+/** Returns the requests, simplest first. Headers select the schema of a relation outside of `schema`. */
 export function requestsOf(
   target: RelationTarget,
   { schema, hasAggregates }: { readonly schema: string; readonly hasAggregates: boolean },

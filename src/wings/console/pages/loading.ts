@@ -22,7 +22,7 @@ export function usePolling(run: () => void, periodMs: number, deps: readonly unk
   }, deps as unknown[]);
 }
 
-/** Returns the newest entries of a list on the admin server. Later entries are added. */
+/** Returns the newest entries of a list on the admin server, and adds later ones. */
 export function useEntries<Entry extends { readonly id: number }>(
   path: "log" | "stats",
   { max, isPaused = false }: { readonly max: number; readonly isPaused?: boolean },

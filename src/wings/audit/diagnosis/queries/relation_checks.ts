@@ -107,7 +107,7 @@ owner_writes as (
 
 /** Each SELECT returns: finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const relationChecks: readonly string[] = [
-  // Leaves out a role of tokens without USAGE on the schema, because it is not meant to read.
+  // Leaves out roles that lack USAGE on the schema, other than the anonymous role.
   `select 'nothing-readable', p.anonymous, p.role, '{}'::text[], array_agg(p.name order by p.name),
     array_agg(format('grant select on %s to %s;', p.name, p.role) order by p.name)
   from privileges p
