@@ -45,6 +45,7 @@ const ungrouped: readonly (readonly [line: string, code: string])[] = [
   ["GET /tools?select=name,makers(name)&having=(count().gt.9)&order=id", "42803"],
   ["GET /tools?select=name&having=(count().gt.9)&distinct=name", "SVC163"],
   ["GET /tools?select=name&having=(count().gt.9)&order=id&after=", "SVC171"],
+  ["GET /tools?select=makers()&having=(count().gt.9)&order=id&after=", "42803"],
   [
     "GET /makers?select=name,tools(id,makers(name))&tools.having=(count().gt.9)&tools.limit=1",
     "42803",
@@ -105,6 +106,7 @@ suite.rows("conditions on groups", [
     GET /tools?select=id&having=(id.gt.1)
       400 SVC162 | 'id' is neither grouped nor aggregated |  | Add it to 'select'
     GET /makers?select=name,tools!inner()&tools.having=(count().gt.1) | 200 [{"name":"Bosk"}]
+    GET /tools?select=makers()&having=(count().gt.9)&limit=1 | 200 []
     GET /makers?select=name,tools(maker_id,n:count())&tools.n=gt.1&order=id
       200 [{"name":"Bosk","tools":[{"maker_id":1,"n":2}]},{"name":"Ryo","tools":[]},
         +{"name":"Idle","tools":[]}]

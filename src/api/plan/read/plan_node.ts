@@ -83,12 +83,12 @@ export function planNode(node: SelectNode, context: NodeContext): ReadNode {
   // it.
   const isPushed = node.cache.data.isDistributed === true &&
     !embeds.some(({ mayRepeat }) => mayRepeat);
-  const picksRows = !joined && !hasGroups && distinct === null && !isPushed &&
+  const picksRows = !joined && distinct === null && !isPushed &&
     embeds.some(({ hasOutput }) => hasOutput) && isPage;
   const isCursorPage = node.after !== null || node.before !== null;
   // `distinct` picks whole rows of a node without a relation, whose columns may be unknown.
-  const paged = picksRows || isCursorPage ||
-    (distinct !== null && distinct !== "all" && node.relation !== null);
+  const paged = !hasGroups && (picksRows || isCursorPage ||
+    (distinct !== null && distinct !== "all" && node.relation !== null));
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     node.supply === "representation";
   const list = selectListOptions(node, { ...context, expandAll });
