@@ -198,6 +198,11 @@ export interface Database {
 
 export type PooledDatabase = Database & Required<Pick<Database, "pool">>;
 
+/** Returns whether connections to a server stay open. An embedded database has none. */
+export function keepsConnections({ pool, embedded }: Pick<Database, "embedded" | "pool">): boolean {
+  return pool !== undefined && embedded === undefined;
+}
+
 /** Options of the configuration that concern connections. Times are in seconds, sizes in bytes. */
 export interface DatabaseConfig {
   readonly dbUri: string;

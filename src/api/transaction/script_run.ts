@@ -164,8 +164,8 @@ export class ScriptRun {
     if (access !== "read write" || end !== "commit") return false;
     if (key !== null || checks.some((each) => each.length > 0)) return true;
     if (batch === null) return false;
-    const { embedded } = this.#request.context.database;
-    return embedded !== undefined ||
+    const canCancel = this.#request.context.database.embedded === undefined;
+    return !canCancel ||
       operations.some(({ planned: { plan } }) =>
         plan.kind !== "mutate" || plan.mutate.read !== null
       );

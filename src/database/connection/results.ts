@@ -61,17 +61,16 @@ export class TransactionResults {
   /** Begins a row, whose last column has this length. Returns `141` if the results are too large,
    * else null. */
   startRow(
-    { use, framing: framingOfRows }: ReturningStatement,
+    { use, framing }: ReturningStatement,
     head: TextRow,
     length: number | null,
   ): ServiceError | null {
-    const framing = framingOfRows ?? null;
-    if (use === "held") return this.#held.start(head, { length, framing });
+    if (use === "held") return this.#held.start(head, { length, framing: framing ?? null });
     if (use === "result") {
       this.#columns = head;
       if (this.#isBodyTaken) this.body = new BodyReceiver(this.#options);
       this.#isBodyTaken = false;
-      this.body.start(length, framing);
+      this.body.start(length, framing ?? null);
       return null;
     }
     this.#row = [...head];

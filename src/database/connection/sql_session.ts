@@ -168,9 +168,8 @@ class RunningText {
 }
 
 function failureOf(payload: Uint8Array): StatementFailure {
-  const position = readFields(payload).get("P");
-  const { failure } = readServerError(payload);
-  return { ...failure, position: position === undefined ? null : Number(position) };
+  const { failure, position } = readServerError(payload);
+  return { ...failure, position };
 }
 
 function noticeText(fields: ReadonlyMap<string, string>): string {

@@ -20,6 +20,8 @@ const planRevalidation = "RevalidateCachedQuery";
 
 export interface ServerError {
   readonly failure: DatabaseFailure;
+  /** Position in the statement, in characters from 1; null if the server names none. */
+  readonly position: number | null;
   /** Whether PostgreSQL closes the connection with this error. False for an error of a pooler,
    * which names no routine. */
   readonly isFatal: boolean;
@@ -38,7 +40,9 @@ export function readServerError(payload: Uint8Array, sql = ""): ServerError {
   const sqlstate = fields.get("C") ?? "XX000";
   const message = fields.get("M") ?? "";
   const routine = fields.get("R");
+  const position = fields.get("P");
   return {
+    position: position === undefined ? null : Number(position),
     failure: {
       sqlstate,
       message,

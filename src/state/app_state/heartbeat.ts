@@ -1,6 +1,6 @@
 /** Checks each second whether the database answers. @module */
 import { type Schedule, untilNextSecond } from "../../base/lib/timers.ts";
-import type { Database } from "../../database/database.ts";
+import { type Database, keepsConnections } from "../../database/database.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 
 interface HeartbeatOptions {
@@ -38,8 +38,7 @@ export class Heartbeat {
 
   /** Starts the checks, unless no connection stays open, or the database is embedded. */
   start(): void {
-    const { embedded, pool } = this.#options.database;
-    if (pool !== undefined && embedded === undefined) this.#pause();
+    if (keepsConnections(this.#options.database)) this.#pause();
   }
 
   stop(): void {

@@ -2,7 +2,7 @@
  * server. @module */
 import type { Config } from "../config/options.ts";
 import { metadataTransaction } from "../../database/transaction.ts";
-import type { Database } from "../../database/database.ts";
+import { type Database, keepsConnections } from "../../database/database.ts";
 import { unsupportedVersion } from "../../database/server_version.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { errorMembers } from "../../base/errors/error_response.ts";
@@ -99,7 +99,7 @@ export class ServerCheck {
 
   #warnOfConnections(maxConnections: number): void {
     const { database, observe, snapshot: { config } } = this.#state;
-    if (database.pool === undefined || database.embedded !== undefined) return;
+    if (!keepsConnections(database)) return;
     const connections = mostConnections(config, this.#followers);
     if (connections <= maxConnections - reservedConnections) return;
     observe({ kind: "connections-exceeded", connections, maxConnections });

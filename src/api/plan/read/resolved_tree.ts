@@ -64,7 +64,10 @@ export function resolveTree(
     children: resolveChildren(level.children, root, { ...context, reads }),
     untypedRow: supply === "result" && relation !== null ? row : null,
     names: reads ? levelNames(root, level.fields, cache) : ownNames,
-    ...{ cache, values, row, reads },
+    cache,
+    values,
+    row,
+    reads,
   };
 }
 
@@ -91,7 +94,15 @@ function resolveChildren(
     const fields = item.kind === "relation" ? uniqueFields(level, relation) : level.fields;
     return {
       ...level,
-      ...{ item, relationship, relation, origin, children, fields, cache, values, reads },
+      item,
+      relationship,
+      relation,
+      origin,
+      children,
+      fields,
+      cache,
+      values,
+      reads,
       supply: relationship.kind === "computed" ? "result" : null,
       columns: null,
       row: { type: origin, columns: null },
